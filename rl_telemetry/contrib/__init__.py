@@ -1,0 +1,1 @@
+"""Optional integrations; none is imported unless used."""
