@@ -1,0 +1,1 @@
+"""One file in, facts out; nothing here looks at a second file."""

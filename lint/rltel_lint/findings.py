@@ -1,0 +1,59 @@
+"""What a rule reports: a code, a place, one sentence, related places, perhaps a cause."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Literal
+
+Severity = Literal["error", "warning"]
+
+
+@dataclass(frozen=True, order=True)
+class Place:
+    """A range in a file of the project.
+
+    Attributes:
+        path: Path relative to the project root, with ``/``.
+        line: First line, counted from 1.
+        column: First column, counted from 1.
+        end_line: Last line; 0 where only the start is known.
+        end_column: Column after the last character; 0 where only the start is known.
+    """
+
+    path: str
+    line: int = 1
+    column: int = 1
+    end_line: int = 0
+    end_column: int = 0
+
+    def __str__(self) -> str:
+        return f"{self.path}:{self.line}"
+
+
+@dataclass(frozen=True, order=True)
+class Related:
+    """Another place that a finding speaks of, and what is there."""
+
+    place: Place
+    message: str
+
+
+@dataclass(frozen=True, order=True)
+class Finding:
+    """One disagreement, at the place where it is best mended.
+
+    Attributes:
+        place: Where it is shown; findings sort by this, then by code.
+        code: ``RLT`` and three digits.
+        name: The rule's name in words, such as ``undocumented-span``.
+        message: One sentence that names both sides and the remedy.
+        severity: How bad it is; every finding counts for the exit code.
+        related: Places that the message refers to, sorted as given.
+    """
+
+    place: Place
+    code: str
+    name: str
+    message: str
+    severity: Severity = "error"
+    related: tuple[Related, ...] = field(default=(), compare=False)

@@ -1,0 +1,1 @@
+"""Facts linked into one project: names, values, helpers, actors, documents."""

@@ -1,0 +1,1 @@
+"""Findings out: text for people, JSON for machines."""
