@@ -16,7 +16,8 @@ REDACT_KEYS = frozenset(
     {"prompt", "input_text", "output_text", "text", "password", "token", "secret", "key"}
 )
 
-_SCALARS = frozenset({bool, int, float, str})
+#: Types that go on a span as they are.
+SCALARS = frozenset({bool, int, float, str})
 
 
 def clean_attributes(
@@ -26,7 +27,7 @@ def clean_attributes(
 
     Args:
         attributes: Any mapping.
-        redact_keys: Exact keys whose string values are replaced by a marker.
+        redact_keys: Exact keys whose strings are replaced by a marker.
 
     Returns:
         The scalars, and lists and tuples of scalars. ``None`` and everything else is left out: a
@@ -34,18 +35,12 @@ def clean_attributes(
     """
     cleaned: dict[str, AttributeValue] = {}
     for key, value in attributes.items():
-        scalar = value if type(value) in _SCALARS else _scalar(value)
+        scalar = value if type(value) in SCALARS else _scalar(value)
         if scalar is None:
             continue
-        cleaned[key] = REDACTED if key in redact_keys and isinstance(scalar, str) else scalar
+        hidden = key in redact_keys and not isinstance(scalar, (bool, int, float))
+        cleaned[key] = REDACTED if hidden else scalar
     return cleaned
-
-
-def needs_cleaning(attributes: Mapping[str, Any]) -> bool:
-    """Return whether :func:`clean_attributes` would change anything."""
-    return any(
-        type(value) not in _SCALARS or key in REDACT_KEYS for key, value in attributes.items()
-    )
 
 
 def safe_set_span_attributes(
@@ -69,9 +64,11 @@ def _scalar(value: Any) -> Any:
         value = value.value
     if isinstance(value, (bool, int, float, str)):
         return value
-    if isinstance(value, (list, tuple)) and all(isinstance(v, (bool, int, float, str)) for v in value):
+    if isinstance(value, (list, tuple)) and all(
+        isinstance(v, (bool, int, float, str)) for v in value
+    ):
         return list(value)
     return None
 
 
-__all__ = ["REDACTED", "REDACT_KEYS", "clean_attributes", "safe_set_span_attributes"]
+__all__ = ["REDACTED", "REDACT_KEYS", "SCALARS", "clean_attributes", "safe_set_span_attributes"]

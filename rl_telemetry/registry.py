@@ -14,7 +14,7 @@ import logging
 import os
 import threading
 from collections.abc import Iterable, Mapping
-from typing import NamedTuple
+from typing import ClassVar, NamedTuple
 
 _LOGGER = logging.getLogger(__name__)
 
@@ -34,7 +34,7 @@ class SpanRegistry:
     """The span groups and presets of every library in this process."""
 
     _lock = threading.Lock()
-    _namespaces: _Namespaces = {}
+    _namespaces: ClassVar[_Namespaces] = {}
 
     @classmethod
     def register(
