@@ -57,3 +57,8 @@ class Finding:
     message: str
     severity: Severity = "error"
     related: tuple[Related, ...] = field(default=(), compare=False)
+
+    @property
+    def sort_key(self) -> tuple[str, int, int, str, str]:
+        """The order of every report: by path, line, column and code."""
+        return (self.place.path, self.place.line, self.place.column, self.code, self.message)

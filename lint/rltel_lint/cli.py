@@ -1,0 +1,74 @@
+"""Entry point of the ``rltel-lint`` command: exit codes and the errors behind them.
+
+Exit codes: 0 clean, 1 findings, 2 wrong usage, wrong configuration or an internal error,
+130 interrupted.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Sequence
+
+from rltel_lint.errors import UserError
+
+_CLEAN, _WRONG, _INTERRUPTED = 0, 2, 130
+_EXTRA = frozenset({"click", "docutils", "libcst", "markdown_it", "pathspec", "tomli"})
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Runs the command.
+
+    Args:
+        arguments: Command line without the program's name; that of the process by default.
+
+    Returns:
+        The exit code.
+    """
+    try:
+        return _run(arguments)
+    except KeyboardInterrupt:
+        return _INTERRUPTED
+    except UserError as error:
+        return _fail(f"error: {error}")
+    except Exception as error:
+        if os.environ.get("RLTEL_LINT_DEBUG") == "1":
+            raise
+        if isinstance(error, ModuleNotFoundError) and (error.name or "").split(".")[0] in _EXTRA:
+            return _fail(f"error: {error.name} is missing; pip install 'rl-telemetry[lint]'")
+        first = (str(error).splitlines() or [""])[0]
+        return _fail(
+            f"internal error: {type(error).__name__}: {first}; "
+            "please report it with what RLTEL_LINT_DEBUG=1 prints"
+        )
+
+
+def _run(arguments: Sequence[str] | None) -> int:
+    import click
+
+    from rltel_lint.commands import cli
+
+    try:
+        code = cli.main(
+            args=None if arguments is None else list(arguments),
+            prog_name="rltel-lint",
+            standalone_mode=False,
+        )
+    except click.Abort:
+        return _INTERRUPTED
+    except click.ClickException as error:
+        context = getattr(error, "ctx", None)
+        command = context.command_path if context is not None else "rltel-lint"
+        return _fail(f"error: {error.format_message()} See '{command} --help'.")
+    return code if isinstance(code, int) else _CLEAN
+
+
+def _fail(message: str) -> int:
+    from rltel_lint.output import note
+
+    note(message)
+    return _WRONG
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,209 @@
+"""The commands and their options; everything heavy is imported when a command runs."""
+
+from __future__ import annotations
+
+import difflib
+import time
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import click
+
+from rltel_lint import __version__
+from rltel_lint.errors import UserError
+from rltel_lint.output import Colour, note, terminal_width, use_colour, write_report
+
+if TYPE_CHECKING:
+    from rltel_lint.engine import Result
+    from rltel_lint.findings import Finding
+    from rltel_lint.session import Session
+
+_FINDINGS = 1
+_Command = TypeVar("_Command", bound=Callable[..., Any])
+
+
+class _CheckByDefault(click.Group):
+    """Takes anything that names no command for arguments of ``check``."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        if not args or (
+            args[0] not in self.commands and args[0] not in ("-h", "--help", "--version")
+        ):
+            args = ["check", *args]
+        return super().parse_args(ctx, args)
+
+
+@click.group(cls=_CheckByDefault, context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(__version__, message="%(prog)s %(version)s")
+def cli() -> None:
+    """Finds places where instrumentation, documents and code disagree.
+
+    Without a command it checks the whole project, as "rltel-lint check" does.
+
+    Exit codes: 0 clean, 1 findings, 2 wrong usage or configuration.
+    """
+
+
+def _project_options(command: _Command) -> _Command:
+    for option in (
+        click.option("--profile", multiple=True, metavar="NAME", help="Helpers the code uses."),
+        click.option("--config", type=Path, metavar="FILE", help="TOML file with the settings."),
+        click.option("--root", type=Path, metavar="DIR", help="The project's folder."),
+    ):
+        command = option(command)
+    return command
+
+
+_format_option = click.option(
+    "--format", "style", type=click.Choice(["text", "json"]), default="text", show_default=True
+)
+
+
+@cli.command()
+@click.argument("paths", nargs=-1, metavar="[PATHS]...")
+@click.option("--select", multiple=True, metavar="CODES", help="Report these codes only.")
+@click.option("--ignore", multiple=True, metavar="CODES", help="Do not report these codes.")
+@click.option("--extend-select", multiple=True, metavar="CODES", help="Report these as well.")
+@_format_option
+@click.option("--statistics", is_flag=True, help="Count the findings of each code.")
+@click.option(
+    "--color",
+    "colour",
+    type=click.Choice(["auto", "always", "never"]),
+    default="auto",
+    show_default=True,
+    help="Colours in text; auto means on a terminal.",
+)
+@_project_options
+def check(
+    paths: tuple[str, ...], style: str, statistics: bool, colour: Colour, **options: Any
+) -> int:
+    """Checks the project and reports what disagrees.
+
+    The whole project is always read; PATHS restrict which findings are shown. CODES are
+    codes or their beginnings, separated by commas: RLT101,RLT2.
+    """
+    from rltel_lint.session import PathFilter
+
+    started = time.perf_counter()
+    session = _open(options)
+    only = PathFilter(session, paths)
+    for path in only.unchecked:
+        note(f"note: {path} holds no file of this check; it may be excluded")
+    result = _analyse(session)
+    findings = _reported(session, only.keep(result.findings))
+    if style == "json":
+        from rltel_lint.report import json
+
+        report = json.render_findings(findings, result.summary.counts)
+    else:
+        from rltel_lint.report import text
+
+        report = text.render_findings(
+            findings,
+            result.summary.counts,
+            time.perf_counter() - started,
+            colour=use_colour(colour),
+            statistics=statistics,
+        )
+    write_report(report)
+    return _FINDINGS if findings else 0
+
+
+@cli.command()
+@click.argument("code")
+def explain(code: str) -> None:
+    """Prints what a rule reports and why, with a bad and a good example."""
+    from rltel_lint.rules.catalogue import ALL_RULES
+
+    wanted = code.strip()
+    for rule in ALL_RULES:
+        if wanted.upper() == rule.code or wanted.lower() == rule.name:
+            write_report(rule.page().rstrip("\n") + "\n")
+            return
+    known = [name for rule in ALL_RULES for name in (rule.code, rule.name)]
+    near = difflib.get_close_matches(wanted.upper(), known, n=1) or difflib.get_close_matches(
+        wanted.lower(), known, n=1
+    )
+    hint = f"did you mean {near[0]}? " if near else ""
+    raise UserError(f'no rule {code!r}; {hint}"rltel-lint rules" lists all of them')
+
+
+@cli.command()
+@_format_option
+def rules(style: str) -> None:
+    """Lists the rules."""
+    from rltel_lint.rules.catalogue import ALL_RULES
+
+    ordered = sorted(ALL_RULES, key=lambda rule: rule.code)
+    if style == "json":
+        from rltel_lint.report import json
+
+        listed = [
+            {
+                "code": rule.code,
+                "name": rule.name,
+                "summary": rule.summary,
+                "default": rule.default,
+            }
+            for rule in ordered
+        ]
+        write_report(json.dump({"rules": listed}))
+        return
+    from rltel_lint.report.tables import render_tables
+
+    rows = [
+        (rule.code, rule.name, "on" if rule.default else "opt-in", rule.summary) for rule in ordered
+    ]
+    header = ("code", "name", "default", "reports")
+    write_report(render_tables([("rules", header, rows)], terminal_width()))
+
+
+@cli.command()
+@_format_option
+@_project_options
+def inventory(style: str, **options: Any) -> None:
+    """Lists the spans, groups, metrics and carriers that the project has."""
+    session = _open(options)
+    for problem in session.texts.problems:
+        note(f"note: {problem.place}: {problem.message}")
+    found = _analyse(session).inventory
+    if style == "json":
+        from rltel_lint.report import json
+
+        write_report(json.dump({"inventory": found.to_json()}))
+        return
+    from rltel_lint.report.tables import render_tables
+
+    write_report(render_tables(found.tables(), terminal_width()))
+
+
+def _open(options: dict[str, Any]) -> Session:
+    from rltel_lint.session import Options, open_session
+
+    session = open_session(Options(**options))
+    for line in session.notes:
+        note(f"note: {line}")
+    return session
+
+
+def _analyse(session: Session) -> Result:
+    from rltel_lint.engine import Input, analyse
+    from rltel_lint.progress import progress
+
+    texts = session.texts
+    number = len(texts.sources) + len(texts.documents)
+    with progress(f"rltel-lint: reading {number} files ..."):
+        source = Input(session.root, texts.sources, texts.documents, texts.problems)
+        return analyse(source, session.config)
+
+
+def _reported(session: Session, findings: Iterable[Finding]) -> list[Finding]:
+    """The findings that are selected and that no comment suppresses, in report order."""
+    from rltel_lint.suppression import Suppressions
+
+    texts = {**session.texts.sources, **session.texts.documents}
+    suppressions = Suppressions(texts, session.config.per_file_ignores)
+    selected = (one for one in findings if session.config.selects(one.code))
+    return sorted(suppressions.keep(selected), key=lambda one: one.sort_key)

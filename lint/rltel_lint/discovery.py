@@ -1,0 +1,194 @@
+"""Which files make up the project, and what is in them."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from rltel_lint.codes import READ_PROBLEM
+from rltel_lint.config import Config
+from rltel_lint.findings import Finding, Place
+from rltel_lint.globs import Globs
+from rltel_lint.reading import ReadProblem, read_source
+
+DEFAULT_SOURCE = ("*.py",)
+DEFAULT_DOCS = ("README*", "docs/**")
+DEFAULT_EXCLUDE = (
+    # hidden
+    ".*",
+    # tests
+    "tests/",
+    "test/",
+    "test_*.py",
+    "*_test.py",
+    "conftest.py",
+    # built
+    "build/",
+    "_build/",
+    "dist/",
+    "*.egg-info/",
+    "__pycache__/",
+    # other people's
+    "vendor/",
+    "vendored/",
+    "_vendor/",
+    "third_party/",
+    "thirdparty/",
+    "3rdparty/",
+    "node_modules/",
+    "site-packages/",
+    "venv/",
+)
+DOCUMENT_SUFFIXES = (".md", ".markdown", ".mdx", ".rst")
+
+# What git exports to its hooks would make it list another repository than the one asked for.
+_GIT_LOCAL = ("GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_PREFIX", "GIT_COMMON_DIR")
+
+
+@dataclass(frozen=True)
+class Files:
+    """Paths relative to the project root with ``/``, sorted.
+
+    Attributes:
+        sources: Python files.
+        documents: Markdown, MDX and reStructuredText files.
+        notes: What the user should know of how they were found.
+    """
+
+    sources: tuple[str, ...]
+    documents: tuple[str, ...]
+    notes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Texts:
+    """The contents of :class:`Files`.
+
+    Attributes:
+        sources: Text of each Python file that could be read, by path.
+        documents: Text of each document that could be read, by path.
+        problems: A finding for each file that could not.
+    """
+
+    sources: Mapping[str, str]
+    documents: Mapping[str, str]
+    problems: tuple[Finding, ...]
+
+
+def find_files(root: Path, config: Config) -> Files:
+    """Finds the project's source files and documents.
+
+    Inside a git repository these are tracked files and untracked ones that are not ignored;
+    elsewhere all files below the root. Symbolic links to folders, to files outside the root
+    and to nothing are not followed.
+
+    Args:
+        root: The project root, an existing folder.
+        config: Its ``source``, ``docs`` and ``exclude`` are used.
+    """
+    root = root.resolve()
+    exclude = Globs(DEFAULT_EXCLUDE + config.exclude)
+    source = Globs(config.source or DEFAULT_SOURCE)
+    docs = Globs(config.docs or DEFAULT_DOCS)
+    listed, notes = _git_files(root)
+    candidates = listed if listed else _walk(root, exclude)
+    sources: list[str] = []
+    documents: list[str] = []
+    for path in candidates:
+        if path.endswith(".py"):
+            wanted, found = source, sources
+        elif path.lower().endswith(DOCUMENT_SUFFIXES):
+            wanted, found = docs, documents
+        else:
+            continue
+        if wanted.match(path) and not exclude.match(path):
+            found.append(path)
+    return Files(_existing(root, sources), _existing(root, documents), notes)
+
+
+def read_files(root: Path, files: Files) -> Texts:
+    """Reads the files; one that cannot be read becomes a finding and stops nothing.
+
+    Args:
+        root: The project root.
+        files: What to read.
+    """
+    problems: list[Finding] = []
+
+    def texts(paths: Iterable[str]) -> dict[str, str]:
+        read: dict[str, str] = {}
+        for path in paths:
+            result = read_source(root / path)
+            problem = result if isinstance(result, ReadProblem) else result.problem
+            if problem is not None:
+                problems.append(_finding(path, problem))
+            if not isinstance(result, ReadProblem):
+                read[path] = result.text
+        return read
+
+    sources, documents = texts(files.sources), texts(files.documents)
+    return Texts(sources, documents, tuple(sorted(problems)))
+
+
+def _finding(path: str, problem: ReadProblem) -> Finding:
+    place = Place(path, problem.line)
+    return Finding(place, READ_PROBLEM, "unreadable-file", f"file {problem.message}")
+
+
+def _git_files(root: Path) -> tuple[list[str], tuple[str, ...]]:
+    """Files by git's account; none outside a repository or in a folder that it ignores."""
+    command = ("git", "-c", "core.fsmonitor=false", "ls-files", "-z")
+    environment = {key: value for key, value in os.environ.items() if key not in _GIT_LOCAL}
+    try:
+        done = subprocess.run(
+            [*command, "--cached", "--others", "--exclude-standard"],
+            cwd=root,
+            env={**environment, "LC_ALL": "C"},
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            check=False,
+        )
+    except OSError:
+        return [], ()
+    if done.returncode == 0:
+        return os.fsdecode(done.stdout).split("\0")[:-1], ()
+    reason = (os.fsdecode(done.stderr).strip().splitlines() or ["no reason given"])[0]
+    if "not a git repository" in reason:
+        return [], ()
+    return [], (f"git could not list the files, so all below {root} were taken ({reason})",)
+
+
+def _walk(root: Path, exclude: Globs) -> Iterator[str]:
+    prune = not exclude.takes_back
+    for folder, folders, names in os.walk(root):
+        below = Path(folder).relative_to(root).as_posix() + "/"
+        prefix = "" if below == "./" else below
+        folders[:] = [
+            name
+            for name in folders
+            if not (prune and exclude.match(f"{prefix}{name}/"))
+            and name not in (".git", "__pycache__")
+            and not Path(folder, name, "pyvenv.cfg").exists()
+        ]
+        yield from (prefix + name for name in names)
+
+
+def _existing(root: Path, paths: Iterable[str]) -> tuple[str, ...]:
+    """Sorted paths without what is gone, lies outside, or is a second name for another one."""
+    plain: dict[Path, str] = {}
+    links: list[tuple[Path, str]] = []
+    for path in sorted(set(paths)):
+        full = root / path
+        real = Path(os.path.realpath(full))
+        if not os.path.lexists(full) or not real.is_relative_to(root):
+            continue
+        if real == full:
+            plain[real] = path
+        elif real.is_file():
+            links.append((real, path))
+    for real, path in links:
+        plain.setdefault(real, path)
+    return tuple(sorted(plain.values()))

@@ -1,0 +1,66 @@
+"""Findings as one JSON object; its fields are a promise, new ones may be added."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from rltel_lint.findings import Finding, Place
+
+VERSION = 1
+
+
+def render_findings(findings: Iterable[Finding], counts: Mapping[str, int]) -> str:
+    """Returns the report of a check.
+
+    Args:
+        findings: What was found, in the order to report.
+        counts: How much was looked at: a noun in the singular and a number.
+    """
+    reported = [_finding(finding) for finding in findings]
+    by_code: dict[str, int] = {}
+    for finding in reported:
+        by_code[finding["code"]] = by_code.get(finding["code"], 0) + 1
+    summary = {
+        "findings": len(reported),
+        "by_code": dict(sorted(by_code.items())),
+        "inspected": dict(counts),
+    }
+    return dump({"findings": reported, "summary": summary})
+
+
+def dump(content: Mapping[str, Any]) -> str:
+    """Returns an object as JSON text in ASCII, with the version of the format first."""
+    return json.dumps({"version": VERSION, **content}, indent=2) + "\n"
+
+
+def _finding(finding: Finding) -> dict[str, Any]:
+    return {
+        "code": finding.code,
+        "name": finding.name,
+        **_place(finding.place),
+        "message": finding.message,
+        "severity": finding.severity,
+        "related": [
+            {
+                "path": related.place.path,
+                "line": related.place.line,
+                "message": related.message,
+            }
+            for related in finding.related
+        ],
+        "fix": None,
+    }
+
+
+def _place(place: Place) -> dict[str, Any]:
+    """The range; where only the start is known it is empty."""
+    known = place.end_line > 0
+    return {
+        "path": place.path,
+        "line": place.line,
+        "column": place.column,
+        "end_line": place.end_line if known else place.line,
+        "end_column": place.end_column if known else place.column,
+    }

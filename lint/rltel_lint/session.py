@@ -1,0 +1,135 @@
+"""From options to a loaded project: root, configuration, texts."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from rltel_lint.codes import check_codes
+from rltel_lint.config import Config, find_root, load_config
+from rltel_lint.discovery import Texts, find_files, read_files
+from rltel_lint.errors import UserError
+from rltel_lint.findings import Finding
+
+
+@dataclass(frozen=True)
+class Options:
+    """What the command line says of the project and of the rules.
+
+    Attributes:
+        root: Folder given as the project root; ``None`` finds it from the current folder.
+        config: Configuration file given; ``None`` takes the project's ``pyproject.toml``.
+        profile: Names of vocabularies that replace the configured ones.
+        select: Codes that replace the configured selection.
+        ignore: Codes to ignore besides.
+        extend_select: Codes to select besides.
+    """
+
+    root: Path | None = None
+    config: Path | None = None
+    profile: tuple[str, ...] = ()
+    select: tuple[str, ...] = ()
+    ignore: tuple[str, ...] = ()
+    extend_select: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Session:
+    """A project, read and ready to be analysed.
+
+    Attributes:
+        root: The project root, absolute.
+        config: Its configuration with the options on top.
+        texts: What its files contain.
+        notes: What the user should know of how the files were found.
+    """
+
+    root: Path
+    config: Config
+    texts: Texts
+    notes: tuple[str, ...] = ()
+
+
+def open_session(options: Options) -> Session:
+    """Finds the project, reads its configuration, then its files.
+
+    Args:
+        options: From the command line.
+
+    Raises:
+        UserError: The root is no folder, or configuration or options are wrong.
+    """
+    if options.root is None:
+        root = find_root(Path.cwd())
+    elif options.root.is_dir():
+        root = options.root.resolve()
+    else:
+        raise UserError(f"--root {options.root} is not a folder; give the project's folder")
+    config = load_config(root, options.config).override(
+        select=_codes(options.select, "--select"),
+        ignore=_codes(options.ignore, "--ignore"),
+        extend_select=_codes(options.extend_select, "--extend-select"),
+        profile=options.profile,
+    )
+    files = find_files(root, config)
+    notes = files.notes
+    if not files.sources:
+        notes += (
+            f"no Python file to check in {root}; see --root, and source in the configuration",
+        )
+    return Session(root, config, read_files(root, files), notes)
+
+
+def _codes(values: Iterable[str], option: str) -> tuple[str, ...]:
+    return check_codes((code for value in values for code in value.split(",")), option)
+
+
+class PathFilter:
+    """Restricts findings to files and folders that the user named.
+
+    Args:
+        session: The project.
+        paths: Files and folders as typed, relative to the current folder; none means all.
+
+    Raises:
+        UserError: A path does not exist or lies outside the project.
+    """
+
+    def __init__(self, session: Session, paths: Sequence[str]) -> None:
+        self._prefixes = tuple(_relative(session.root, path) for path in paths)
+        checked = [*session.texts.sources, *session.texts.documents]
+        checked += [problem.place.path for problem in session.texts.problems]
+        self.unchecked = tuple(
+            path
+            for path, prefix in zip(paths, self._prefixes, strict=True)
+            if not any(_is_below(one, prefix) for one in checked)
+        )
+        """Paths that hold no file of the project, such as excluded ones."""
+
+    def keep(self, findings: Iterable[Finding]) -> tuple[Finding, ...]:
+        """Returns the findings at the paths, in the order given."""
+        return tuple(
+            finding
+            for finding in findings
+            if not self._prefixes
+            or any(_is_below(finding.place.path, prefix) for prefix in self._prefixes)
+        )
+
+
+def _relative(root: Path, path: str) -> str:
+    """The path relative to the root; empty for the root itself."""
+    try:
+        full = Path(path).resolve()
+        if not full.exists():
+            raise UserError(f"no such file, folder or command: {path}")
+        relative = full.relative_to(root).as_posix()
+    except (OSError, RuntimeError) as error:  # a loop of links, a name that is too long
+        raise UserError(f"{path} cannot be read: {error}") from error
+    except ValueError as error:
+        raise UserError(f"{path} is outside the project {root}; give --root") from error
+    return "" if relative == "." else relative
+
+
+def _is_below(path: str, prefix: str) -> bool:
+    return not prefix or path == prefix or path.startswith(prefix + "/")
