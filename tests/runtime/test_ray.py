@@ -121,9 +121,7 @@ def test_a_handle_looked_up_by_name_takes_the_carrier(recording: Recording) -> N
 
 
 @pytest.mark.parametrize("method", ["two_options_above", "two_options_below"])
-def test_options_of_ray_method_survive(
-    sync_worker: Any, recording: Recording, method: str
-) -> None:
+def test_options_of_ray_method_survive(sync_worker: Any, recording: Recording, method: str) -> None:
     job, result = in_job(
         recording, lambda: ray.get(dispatch_with_trace_context(getattr(sync_worker, method)))
     )
@@ -200,9 +198,7 @@ def test_a_constructor_that_takes_no_carrier_is_called_without(recording: Record
 
 
 def test_a_remote_function_takes_the_carrier(recording: Recording) -> None:
-    job, (text, spans) = in_job(
-        recording, lambda: ray.get(dispatch_with_trace_context(task, "a"))
-    )
+    job, (text, spans) = in_job(recording, lambda: ray.get(dispatch_with_trace_context(task, "a")))
     assert text == "a"
     assert_child(spans[0], job)
 
@@ -249,9 +245,7 @@ def test_scopes_travel_with_the_call(worker: Any, recording: Recording) -> None:
     assert in_job_spans[1][1]["attributes"] == {RL_BUCKET_ATTR: "productive"}
 
 
-def test_a_cancelled_stream_leaves_nothing_behind(
-    async_worker: Any, recording: Recording
-) -> None:
+def test_a_cancelled_stream_leaves_nothing_behind(async_worker: Any, recording: Recording) -> None:
     def abandon() -> None:
         method = async_worker.endless.options(num_returns="streaming")
         stream = dispatch_with_trace_context(method)
@@ -275,16 +269,18 @@ def test_a_cancelled_stream_leaves_nothing_behind(
 def test_a_killed_actor_fails_like_one_without_telemetry(recording: Recording) -> None:
     actor = AsyncWorker.remote()
 
+    def drain(stream: Any) -> None:
+        with managed_span(RLSpanGroup.GENERATION, "rl.test.consume"):
+            for item in stream:
+                ray.get(item)
+
     def consume() -> str:
         method = actor.endless.options(num_returns="streaming")
         stream = dispatch_with_trace_context(method)
         ray.get(next(stream))
         ray.kill(actor)
-        with pytest.raises(ray.exceptions.RayActorError), managed_span(
-            RLSpanGroup.GENERATION, "rl.test.consume"
-        ):
-            for item in stream:
-                ray.get(item)
+        with pytest.raises(ray.exceptions.RayActorError):
+            drain(stream)
         return "goes on"
 
     job, result = in_job(recording, consume)
