@@ -379,6 +379,12 @@ def _local_rank() -> int | None:
         return None
 
 
+def reset_telemetry() -> None:
+    """Forget that telemetry was set up in this process, without stopping it. For tests."""
+    _State.handle = None
+    _State.is_initialised = _State.is_shut_down = _State.is_set_up = False
+
+
 class _ForkAnchor:
     """What ``multiprocessing`` holds the after-fork hook by."""
 
