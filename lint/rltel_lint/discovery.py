@@ -185,7 +185,7 @@ def _existing(root: Path, paths: Iterable[str]) -> tuple[str, ...]:
         real = Path(os.path.realpath(full))
         if not os.path.lexists(full) or not real.is_relative_to(root):
             continue
-        if real == full:
+        if not full.is_symlink():
             plain[real] = path
         elif real.is_file():
             links.append((real, path))
