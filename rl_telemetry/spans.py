@@ -150,9 +150,9 @@ class _SpanBlock:
         if span is None:
             return
         self._span = None
+        if error is not None and self._record:
+            _record_error(span, error)
         try:
-            if error is not None and self._record:
-                _record_error(span, error)
             span.end()
         except Exception:
             warn_once(("span-end", self._name), f"span {self._name!r} could not be ended")
@@ -480,9 +480,14 @@ def _efficiency_block(
 
 
 def _record_error(span: Span, error: BaseException) -> None:
-    if isinstance(error, Exception):
+    if not isinstance(error, Exception):
+        return
+    kind = type(error).__name__
+    try:
         span.record_exception(error)
-        span.set_status(Status(StatusCode.ERROR, f"{type(error).__name__}: {error}"))
+        span.set_status(Status(StatusCode.ERROR, f"{kind}: {error}"))
+    except Exception:
+        warn_once(("span-error", kind), f"an error of type {kind} could not be put on its span")
 
 
 def _warn_of_leaf(group: str, name: str) -> None:
