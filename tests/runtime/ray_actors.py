@@ -8,6 +8,7 @@ from collections.abc import AsyncIterator, Iterator
 from typing import Any
 
 import ray
+from opentelemetry import trace
 
 from rl_telemetry.instrumentation import (
     TracedThread,
@@ -110,8 +111,12 @@ class AsyncWorker(_Recorded):
                 yield index
                 index += 1
 
-    async def logs(self) -> list[str]:
-        return self.recording.logs
+    async def plain_endless(self) -> AsyncIterator[int]:
+        """The fault that a carrier held across ``yield`` would be."""
+        with trace.get_tracer("plain").start_as_current_span("across"):
+            while True:
+                await asyncio.sleep(0.001)
+                yield 0
 
 
 @ray.remote(num_cpus=0)

@@ -266,6 +266,19 @@ def test_a_cancelled_stream_leaves_nothing_behind(async_worker: Any, recording: 
     assert spans_of(async_worker, "rl.test.whole")[0]["parent_id"] is None
 
 
+def test_a_plain_span_over_a_cancelled_stream_does_leave_an_error(async_worker: Any) -> None:
+    """The twin: the error in the actor's log that the test above looks for."""
+    stream = async_worker.plain_endless.options(num_returns="streaming").remote()
+    ray.get(next(stream))
+    ray.cancel(stream)
+    deadline = time.monotonic() + 20
+    found: list[str] = []
+    while not found and time.monotonic() < deadline:
+        _, logs = ray.get(async_worker.report.remote())
+        found = [line for line in logs if "detach" in line]
+    assert found
+
+
 def test_a_killed_actor_fails_like_one_without_telemetry(recording: Recording) -> None:
     actor = AsyncWorker.remote()
 
