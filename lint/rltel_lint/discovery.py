@@ -178,17 +178,20 @@ def _walk(root: Path, exclude: Globs) -> Iterator[str]:
 
 def _existing(root: Path, paths: Iterable[str]) -> tuple[str, ...]:
     """Sorted paths without what is gone, lies outside, or is a second name for another one."""
-    plain: dict[Path, str] = {}
-    links: list[tuple[Path, str]] = []
+    top = str(root)
+    folders: dict[str, str] = {}
+    plain: dict[str, str] = {}
+    links: dict[str, str] = {}
     for path in sorted(set(paths)):
-        full = root / path
-        real = Path(os.path.realpath(full))
-        if not os.path.lexists(full) or not real.is_relative_to(root):
-            continue
-        if not full.is_symlink():
-            plain[real] = path
-        elif real.is_file():
-            links.append((real, path))
-    for real, path in links:
-        plain.setdefault(real, path)
-    return tuple(sorted(plain.values()))
+        folder, name = os.path.split(os.path.join(top, path))
+        if folder not in folders:
+            folders[folder] = os.path.realpath(folder)
+        full = os.path.join(folders[folder], name)
+        if os.path.islink(full):
+            full = os.path.realpath(full)
+            if os.path.isfile(full):
+                links.setdefault(full, path)
+        elif os.path.lexists(full):
+            plain[full] = path
+    found = {**links, **plain}
+    return tuple(sorted(path for full, path in found.items() if Path(full).is_relative_to(root)))

@@ -57,15 +57,21 @@ def git(tmp_path: Path) -> Callable[..., str]:
 
 
 @pytest.fixture
-def command() -> Callable[..., subprocess.CompletedProcess[bytes]]:
+def environment(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Lets new processes import the package of this tree, installed or not."""
+    monkeypatch.setenv("PYTHON", sys.executable)
+    monkeypatch.setenv("PYTHONPATH", str(LINT), prepend=os.pathsep)
+    monkeypatch.delenv("RLTEL_LINT_DEBUG", raising=False)
+
+
+@pytest.fixture
+def command(environment: None) -> Callable[..., subprocess.CompletedProcess[bytes]]:
     """Runs ``python -m rltel_lint`` as a process of its own in the current folder."""
 
-    def run(*arguments: str, **environment: str) -> subprocess.CompletedProcess[bytes]:
-        inherited = os.environ.get("PYTHONPATH", "")
-        paths = os.pathsep.join(part for part in (str(LINT), inherited) if part)
+    def run(*arguments: str, **variables: str) -> subprocess.CompletedProcess[bytes]:
         return subprocess.run(
             [sys.executable, "-m", "rltel_lint", *arguments],
-            env={**os.environ, "PYTHONPATH": paths, **environment},
+            env={**os.environ, **variables},
             stdin=subprocess.DEVNULL,
             capture_output=True,
             check=False,

@@ -312,7 +312,6 @@ def test_a_file_name_that_is_no_text_survives(write, command):
 def _piped(shell_command):
     return subprocess.run(
         ["bash", "-c", f"set -o pipefail; {shell_command}"],
-        env={**os.environ, "PYTHON": sys.executable},
         capture_output=True,
         check=False,
         timeout=60,
@@ -320,6 +319,7 @@ def _piped(shell_command):
 
 
 @pytest.mark.parametrize("style", ["text", "json"])
+@pytest.mark.usefixtures("environment")
 def test_a_reader_that_leaves_early_sees_no_traceback(write, style):
     write({f"pkg/file_{number}_{'x' * 60}.py": b"\0" for number in range(2000)})
     done = _piped(f'"$PYTHON" -m rltel_lint --format {style} | head -1')
@@ -328,6 +328,7 @@ def test_a_reader_that_leaves_early_sees_no_traceback(write, style):
     assert done.stderr == b""
 
 
+@pytest.mark.usefixtures("environment")
 def test_a_full_disk_is_said(write):
     write(BROKEN)
     done = _piped('"$PYTHON" -m rltel_lint > /dev/full')
@@ -335,12 +336,13 @@ def test_a_full_disk_is_said(write):
     assert done.stderr == (b"rltel-lint: error: cannot write the report: No space left on device\n")
 
 
+@pytest.mark.usefixtures("environment")
 def test_without_any_output_the_exit_code_still_tells(write):
     write(BROKEN)
     assert _piped('"$PYTHON" -m rltel_lint >&- 2>&-').returncode == 1
 
 
-def _on_terminal(code, *, interrupt_at=None, environment=None):
+def _on_terminal(code, *, interrupt_at=None, variables=None):
     """Runs Python code on a pseudo-terminal; returns its output and exit code."""
     leader, follower = pty.openpty()
     process = subprocess.Popen(
@@ -348,7 +350,7 @@ def _on_terminal(code, *, interrupt_at=None, environment=None):
         stdin=follower,
         stdout=follower,
         stderr=follower,
-        env={**os.environ, "TERM": "xterm", **(environment or {})},
+        env={**os.environ, "TERM": "xterm", **(variables or {})},
     )
     os.close(follower)
     output = b""
@@ -372,12 +374,13 @@ def _on_terminal(code, *, interrupt_at=None, environment=None):
 COMMAND = "import sys; from rltel_lint.cli import main; sys.exit(main([]))"
 
 
+@pytest.mark.usefixtures("environment")
 def test_colour_on_a_terminal(write):
     write(BROKEN)
-    output, code = _on_terminal(COMMAND, environment={"NO_COLOR": ""})
+    output, code = _on_terminal(COMMAND, variables={"NO_COLOR": ""})
     assert code == 1
     assert b"\x1b[" in output
-    output, code = _on_terminal(COMMAND, environment={"NO_COLOR": "1"})
+    output, code = _on_terminal(COMMAND, variables={"NO_COLOR": "1"})
     assert code == 1
     assert b"RLT000" in output
     assert b"\x1b[" not in output
@@ -394,6 +397,7 @@ sys.exit(cli.main([]))
 """
 
 
+@pytest.mark.usefixtures("environment")
 def test_a_waiting_person_sees_progress_and_can_interrupt():
     output, code = _on_terminal(WAITING, interrupt_at=b"reading 3 files ...")
     assert code == 130
