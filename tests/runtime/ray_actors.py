@@ -8,7 +8,6 @@ from collections.abc import AsyncIterator, Iterator
 from typing import Any
 
 import ray
-from opentelemetry import trace
 
 from rl_telemetry.instrumentation import (
     TracedThread,
@@ -18,6 +17,7 @@ from rl_telemetry.instrumentation import (
     umbrella_span,
 )
 from rl_telemetry.span_groups import RLSpanGroup
+from rl_telemetry.tracing import get_tracer
 from tests.runtime.recording import start_recording
 
 GENERATION = RLSpanGroup.GENERATION
@@ -113,7 +113,7 @@ class AsyncWorker(_Recorded):
 
     async def plain_endless(self) -> AsyncIterator[int]:
         """The fault that a carrier held across ``yield`` would be."""
-        with trace.get_tracer("plain").start_as_current_span("across"):
+        with get_tracer().start_as_current_span("across"):
             while True:
                 await asyncio.sleep(0.001)
                 yield 0

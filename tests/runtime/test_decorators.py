@@ -21,6 +21,7 @@ from rl_telemetry.instrumentation import (
 )
 from rl_telemetry.registry import set_enabled_span_groups
 from rl_telemetry.span_groups import RLSpanGroup
+from rl_telemetry.tracing import get_tracer
 from tests.runtime.recording import Recording
 
 GENERATION = RLSpanGroup.GENERATION
@@ -336,7 +337,7 @@ def test_the_same_stream_with_the_plain_api_is_not_clean(recording: Recording) -
     """The twin: the fault that the test above would find."""
 
     async def plain() -> AsyncGenerator[int, None]:
-        with trace.get_tracer("plain").start_as_current_span("across"):
+        with get_tracer().start_as_current_span("across"):
             yield 1
 
     async def main() -> None:
