@@ -18,6 +18,8 @@ from opentelemetry.sdk.resources import Resource
 from opentelemetry.sdk.trace import ReadableSpan
 from opentelemetry.sdk.trace.export import SpanExporter, SpanExportResult
 
+from rl_telemetry.lifecycle.fork_gate import ForkGate
+
 _logger = logging.getLogger(__name__)
 
 
@@ -77,6 +79,8 @@ class CountedSpanExporter(SpanExporter):
         self._factory = factory
         self._delivery = delivery
         self._inner = factory()
+        self._gate = ForkGate(self._inner)
+        self._inherited: list[SpanExporter] = []
         self._pid = os.getpid()
         self._resource: Resource | None = None
         self._abandoned = False
@@ -85,8 +89,10 @@ class CountedSpanExporter(SpanExporter):
         """Export a batch with the exporter of this process."""
         result = SpanExportResult.FAILURE
         try:
-            if not self._abandoned:
-                result = self._inner_of_this_process().export(self._under_own_resource(spans))
+            if not self._abandoned and self._gate.is_safe:
+                with self._gate:
+                    inner = self._inner_of_this_process()
+                    result = inner.export(self._under_own_resource(spans))
         finally:
             if result is SpanExportResult.SUCCESS:
                 self._delivery.add_delivered(len(spans))
@@ -96,6 +102,8 @@ class CountedSpanExporter(SpanExporter):
 
     def _inner_of_this_process(self) -> SpanExporter:
         if self._pid != os.getpid():
+            # Kept, for dropping it would close a channel whose threads are in the parent.
+            self._inherited.append(self._inner)
             self._inner = self._factory()
             self._pid = os.getpid()
         return self._inner
@@ -158,6 +166,7 @@ class CountedMetricExporter(MetricExporter):
             preferred_aggregation=inner._preferred_aggregation,
         )
         self._inner = inner
+        self._gate = ForkGate(inner)
         self._pid = os.getpid()
         self._undelivered = 0
         self._failed = 0
@@ -182,8 +191,9 @@ class CountedMetricExporter(MetricExporter):
         points = self._undelivered = _count_points(metrics_data)
         result = MetricExportResult.FAILURE
         try:
-            if not self._abandoned:
-                result = self._inner.export(metrics_data, timeout_millis=timeout_millis, **kwargs)
+            if not self._abandoned and self._gate.is_safe:
+                with self._gate:
+                    result = self._inner.export(metrics_data, timeout_millis, **kwargs)
         finally:
             if result is MetricExportResult.SUCCESS:
                 self._undelivered = 0

@@ -131,6 +131,7 @@ class MetricPipeline:
     ) -> None:
         self._factory = factory
         self._given_reader = reader
+        self._inherited: list[MeterProvider] = []
         self.worker = DeadlineWorker("metrics")
         self._build(resource)
 
@@ -154,6 +155,7 @@ class MetricPipeline:
         by threads that no longer exist, and its sums are the parent's.
         """
         if self._pid != os.getpid() and self._given_reader is None:
+            self._inherited.append(self.provider)
             self._build(self._child_resource)
         return self._meter
 
