@@ -1,0 +1,492 @@
+"""A small syntax tree: what the checker keeps of source code.
+
+It is plain data without parse state or formatting, so that facts depend on the text alone: the
+vocabulary decides which statements are looked at, never what is stored of them. Whatever no
+rule can use is an :class:`Other`, which keeps its children so that calls inside are still seen.
+
+Positions are ``(line, column, end_line, end_column)``, lines from 1, columns from 0.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, fields
+from typing import Literal
+
+Span = tuple[int, int, int, int]
+
+
+@dataclass(eq=False, frozen=True)
+class Node:
+    """Anything with a position; compared by identity, so it can key a table."""
+
+    at: Span
+
+
+@dataclass(eq=False, frozen=True)
+class Expr(Node):
+    """An expression."""
+
+
+@dataclass(eq=False, frozen=True)
+class Const(Expr):
+    """A literal string, number, boolean or ``None``."""
+
+    value: str | int | float | bool | None
+
+
+@dataclass(eq=False, frozen=True)
+class Name(Expr):
+    """A bare name."""
+
+    id: str
+
+
+@dataclass(eq=False, frozen=True)
+class Attribute(Expr):
+    """``base.attr``."""
+
+    base: Expr
+    attr: str
+
+
+@dataclass(eq=False, frozen=True)
+class Arg(Node):
+    """One argument of a call.
+
+    Attributes:
+        value: What is passed.
+        keyword: The keyword, or ``None`` for a positional argument.
+        star: ``*`` or ``**`` for unpacking, else empty.
+    """
+
+    value: Expr
+    keyword: str | None = None
+    star: Literal["", "*", "**"] = ""
+
+
+@dataclass(eq=False, frozen=True)
+class Call(Expr):
+    """``func(args)``."""
+
+    func: Expr
+    args: tuple[Arg, ...]
+
+    def positional(self, index: int) -> Expr | None:
+        """Returns the argument at this place, ``None`` if absent or behind an unpacking."""
+        for place, arg in enumerate(self.args[: index + 1]):
+            if arg.star == "*" or arg.keyword is not None or arg.star == "**":
+                return None
+            if place == index:
+                return arg.value
+        return None
+
+    def keyword(self, name: str) -> Expr | None:
+        """Returns the value passed under this keyword, also inside ``**{...}``."""
+        for arg in self.args:
+            if arg.keyword == name:
+                return arg.value
+            if arg.star == "**" and isinstance(arg.value, Dict):
+                for key, value in arg.value.items:
+                    if isinstance(key, Const) and key.value == name:
+                        return value
+        return None
+
+
+@dataclass(eq=False, frozen=True)
+class FString(Expr):
+    """An f-string: literal parts and expressions; ``None`` for a part that is not understood."""
+
+    parts: tuple[str | Expr | None, ...]
+
+
+@dataclass(eq=False, frozen=True)
+class Binary(Expr):
+    """``left op right`` for ``+``, ``%`` and ``|``."""
+
+    op: str
+    left: Expr
+    right: Expr
+
+
+@dataclass(eq=False, frozen=True)
+class BoolOp(Expr):
+    """``left or right``, ``left and right``."""
+
+    op: str
+    left: Expr
+    right: Expr
+
+
+@dataclass(eq=False, frozen=True)
+class Conditional(Expr):
+    """``body if test else orelse``."""
+
+    test: Expr
+    body: Expr
+    orelse: Expr
+
+
+@dataclass(eq=False, frozen=True)
+class Dict(Expr):
+    """A dict display; a ``None`` key is an unpacking."""
+
+    items: tuple[tuple[Expr | None, Expr], ...]
+
+
+@dataclass(eq=False, frozen=True)
+class Sequence(Expr):
+    """A list, tuple or set display."""
+
+    kind: Literal["list", "tuple", "set"]
+    elements: tuple[Expr, ...]
+
+
+@dataclass(eq=False, frozen=True)
+class Starred(Expr):
+    """``*value`` in a display or an assignment target."""
+
+    value: Expr
+
+
+@dataclass(eq=False, frozen=True)
+class Subscript(Expr):
+    """``base[index]``."""
+
+    base: Expr
+    index: Expr
+
+
+@dataclass(eq=False, frozen=True)
+class Lambda(Expr):
+    """``lambda params: body``."""
+
+    params: Parameters
+    body: Expr
+
+
+@dataclass(eq=False, frozen=True)
+class Comprehension(Expr):
+    """A comprehension; ``key`` is set for dicts only."""
+
+    kind: Literal["list", "set", "dict", "generator"]
+    key: Expr | None
+    element: Expr
+    loops: tuple[tuple[Expr, Expr], ...]
+    conditions: tuple[Expr, ...]
+
+
+@dataclass(eq=False, frozen=True)
+class Await(Expr):
+    """``await value``."""
+
+    value: Expr
+
+
+@dataclass(eq=False, frozen=True)
+class Yield(Expr):
+    """``yield value`` or ``yield from value``."""
+
+    value: Expr | None
+    is_from: bool = False
+
+
+@dataclass(eq=False, frozen=True)
+class NamedExpr(Expr):
+    """``target := value``."""
+
+    target: Expr
+    value: Expr
+
+
+@dataclass(eq=False, frozen=True)
+class Compare(Expr):
+    """A comparison; only its first operator is kept."""
+
+    op: str
+    left: Expr
+    right: Expr
+
+
+@dataclass(eq=False, frozen=True)
+class Other(Expr):
+    """Any other expression, with the expressions inside it."""
+
+    children: tuple[Expr, ...] = ()
+
+
+@dataclass(eq=False, frozen=True)
+class Parameter(Node):
+    """One parameter of a function; ``kind`` is as in :mod:`inspect`, in short."""
+
+    name: str
+    kind: Literal["positional", "either", "keyword", "*", "**"]
+    default: Expr | None = None
+    annotation: Expr | None = None
+
+
+@dataclass(eq=False, frozen=True)
+class Parameters(Node):
+    """The parameters of a function, in order."""
+
+    items: tuple[Parameter, ...]
+
+    def named(self, name: str) -> Parameter | None:
+        """Returns the parameter of this name, ``None`` without one."""
+        return next((item for item in self.items if item.name == name), None)
+
+
+@dataclass(eq=False, frozen=True)
+class Stmt(Node):
+    """A statement."""
+
+
+@dataclass(eq=False, frozen=True)
+class ExprStmt(Stmt):
+    """An expression standing alone."""
+
+    value: Expr
+
+
+@dataclass(eq=False, frozen=True)
+class Assign(Stmt):
+    """``a = b = value``; annotated assignments too, with ``annotation``."""
+
+    targets: tuple[Expr, ...]
+    value: Expr | None
+    annotation: Expr | None = None
+
+
+@dataclass(eq=False, frozen=True)
+class AugAssign(Stmt):
+    """``target op= value``."""
+
+    target: Expr
+    op: str
+    value: Expr
+
+
+@dataclass(eq=False, frozen=True)
+class Return(Stmt):
+    """``return value``."""
+
+    value: Expr | None
+
+
+@dataclass(eq=False, frozen=True)
+class Raise(Stmt):
+    """``raise value``."""
+
+    value: Expr | None
+
+
+@dataclass(eq=False, frozen=True)
+class Jump(Stmt):
+    """``break``, ``continue`` or ``pass``."""
+
+    kind: Literal["break", "continue", "pass"]
+
+
+@dataclass(eq=False, frozen=True)
+class Scope(Stmt):
+    """``global`` or ``nonlocal``."""
+
+    names: tuple[str, ...]
+
+
+@dataclass(eq=False, frozen=True)
+class Import(Stmt):
+    """One import statement.
+
+    Attributes:
+        module: The module after ``from`` (without dots), ``""`` for ``from . import x``, and
+            ``None`` for a plain ``import``.
+        level: Leading dots.
+        names: ``(imported name, bound name)``; ``("*", "*")`` for a star import. A plain
+            ``import a.b`` binds ``a``.
+    """
+
+    module: str | None
+    level: int
+    names: tuple[tuple[str, str], ...]
+
+
+@dataclass(eq=False, frozen=True)
+class If(Stmt):
+    """``if`` and ``elif`` (nested in ``orelse``)."""
+
+    test: Expr
+    body: tuple[Stmt, ...]
+    orelse: tuple[Stmt, ...]
+
+
+@dataclass(eq=False, frozen=True)
+class For(Stmt):
+    """``for`` and ``async for``."""
+
+    target: Expr
+    iterable: Expr
+    body: tuple[Stmt, ...]
+    orelse: tuple[Stmt, ...]
+    is_async: bool = False
+
+
+@dataclass(eq=False, frozen=True)
+class While(Stmt):
+    """``while``."""
+
+    test: Expr
+    body: tuple[Stmt, ...]
+    orelse: tuple[Stmt, ...]
+
+
+@dataclass(eq=False, frozen=True)
+class Handler(Node):
+    """One ``except`` clause."""
+
+    type: Expr | None
+    name: str | None
+    body: tuple[Stmt, ...]
+
+
+@dataclass(eq=False, frozen=True)
+class Try(Stmt):
+    """``try``."""
+
+    body: tuple[Stmt, ...]
+    handlers: tuple[Handler, ...]
+    orelse: tuple[Stmt, ...]
+    finalbody: tuple[Stmt, ...]
+
+
+@dataclass(eq=False, frozen=True)
+class WithItem(Node):
+    """``context as target``."""
+
+    context: Expr
+    target: Expr | None
+
+
+@dataclass(eq=False, frozen=True)
+class With(Stmt):
+    """``with`` and ``async with``."""
+
+    items: tuple[WithItem, ...]
+    body: tuple[Stmt, ...]
+    is_async: bool = False
+
+
+@dataclass(eq=False, frozen=True)
+class Case(Node):
+    """One ``case`` of a ``match``: the names its pattern binds, its guard and its body."""
+
+    binds: tuple[str, ...]
+    guard: Expr | None
+    body: tuple[Stmt, ...]
+
+
+@dataclass(eq=False, frozen=True)
+class Match(Stmt):
+    """``match``."""
+
+    subject: Expr
+    cases: tuple[Case, ...]
+
+
+@dataclass(eq=False, frozen=True)
+class FunctionDef(Stmt):
+    """A function, with what kind of callable it is."""
+
+    name: str
+    params: Parameters
+    decorators: tuple[Expr, ...]
+    body: tuple[Stmt, ...]
+    is_async: bool
+    is_generator: bool
+    returns: Expr | None
+    name_at: Span
+
+
+@dataclass(eq=False, frozen=True)
+class ClassDef(Stmt):
+    """A class. Inside an indexed file the members come one by one, and ``body`` is empty."""
+
+    name: str
+    bases: tuple[Arg, ...]
+    decorators: tuple[Expr, ...]
+    body: tuple[Stmt, ...]
+    name_at: Span
+
+
+@dataclass(eq=False, frozen=True)
+class OtherStmt(Stmt):
+    """Any other statement, with the expressions inside it (``assert``, ``del``)."""
+
+    children: tuple[Expr, ...]
+    deletes: bool = False
+
+
+_FIELDS: dict[type, tuple[str, ...]] = {}
+
+
+def child_nodes(node: Node) -> Iterator[Node]:
+    """Yields the nodes directly inside a node, in source order of its fields."""
+    names = _FIELDS.get(type(node))
+    if names is None:
+        names = _FIELDS[type(node)] = tuple(
+            f.name for f in fields(node) if f.name not in {"at", "name_at"}
+        )
+    for name in names:
+        value = getattr(node, name)
+        if isinstance(value, Node):
+            yield value
+        elif isinstance(value, tuple):
+            yield from _nodes_in(value)
+
+
+def _nodes_in(values: tuple[object, ...]) -> Iterator[Node]:
+    for value in values:
+        if isinstance(value, Node):
+            yield value
+        elif isinstance(value, tuple):
+            yield from _nodes_in(value)
+
+
+def walk(node: Node, *, into_functions: bool = True) -> Iterator[Node]:
+    """Yields a node and all below it, depth first, in source order.
+
+    Args:
+        node: Where to start.
+        into_functions: Whether to enter the bodies of functions, classes and lambdas below it.
+    """
+    yield node
+    for child in child_nodes(node):
+        if not into_functions and isinstance(child, (FunctionDef, ClassDef, Lambda)):
+            continue
+        yield from walk(child, into_functions=into_functions)
+
+
+def blocks(stmt: Stmt) -> tuple[tuple[Stmt, ...], ...]:
+    """Returns the blocks of statements directly inside a statement (not of definitions)."""
+    if isinstance(stmt, (If, For, While)):
+        return (stmt.body, stmt.orelse)
+    if isinstance(stmt, With):
+        return (stmt.body,)
+    if isinstance(stmt, Try):
+        handlers = tuple(handler.body for handler in stmt.handlers)
+        return (stmt.body, *handlers, stmt.orelse, stmt.finalbody)
+    if isinstance(stmt, Match):
+        return tuple(case.body for case in stmt.cases)
+    return ()
+
+
+def dotted(expr: Expr) -> str | None:
+    """Returns ``a.b.c`` for a chain of names, ``None`` for anything else."""
+    parts: list[str] = []
+    while isinstance(expr, Attribute):
+        parts.append(expr.attr)
+        expr = expr.base
+    if not isinstance(expr, Name):
+        return None
+    parts.append(expr.id)
+    return ".".join(reversed(parts))

@@ -1,0 +1,257 @@
+"""One Python file: an index of its statements from :mod:`ast`, each lowered only when asked for.
+
+``ast`` is ten times faster than libcst and knows where every statement stands, so it cuts a file
+into units (a top-level statement, or one member of a top-level class); libcst then parses only
+the units that somebody looks at. What ``ast`` of the running Python cannot read, newer syntax
+for example, libcst reads whole.
+"""
+
+from __future__ import annotations
+
+import ast
+import symtable
+import warnings
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+
+from rltel_lint.facts import nodes as n
+
+_Definition = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
+
+
+@dataclass(frozen=True)
+class SyntaxProblem:
+    """Why a file, or a statement of it, could not be read.
+
+    Attributes:
+        line: Where, from 1.
+        message: What is wrong, in one sentence without a full stop.
+    """
+
+    line: int
+    message: str
+
+
+@dataclass(eq=False)
+class Unit:
+    """A top-level statement, or one member of a top-level class.
+
+    Attributes:
+        source: The file.
+        first: First line, decorators included.
+        last: Last line.
+        binds: The names that the statement binds; ``*`` for a star import.
+        members: The members of a class that is cut further; ``()`` otherwise.
+        indented: Whether it stands inside a class.
+    """
+
+    source: SourceFacts
+    first: int
+    last: int
+    binds: frozenset[str]
+    members: tuple[Unit, ...] = ()
+    indented: bool = False
+    _lowered: tuple[n.Stmt, ...] | None = field(default=None, repr=False)
+
+    @property
+    def text(self) -> str:
+        """The source lines of the unit; of a class that is cut further, its header only."""
+        last = self.members[0].first - 1 if self.members else self.last
+        return "\n".join(self.source.lines[self.first - 1 : last]) + "\n"
+
+    @property
+    def statements(self) -> tuple[n.Stmt, ...]:
+        """The lowered statements; empty (and a problem noted) where libcst cannot read them."""
+        if self._lowered is None:
+            self._lowered = self._lower()
+        return self._lowered
+
+    def _lower(self) -> tuple[n.Stmt, ...]:
+        from rltel_lint.facts.lower import lower
+
+        text = self.text
+        if self.members:
+            text += " " * (_indent(self.source.lines[self.members[0].first - 1]) or 1) + "pass\n"
+        offset = self.first - 1
+        if self.indented:
+            text, offset = "class _:\n" + text, offset - 1
+        try:
+            lowered = lower(text, line_offset=offset)
+        except RecursionError:
+            self.source.note(self.first, "is nested too deeply to be read")
+            return ()
+        except Exception as error:
+            self.source.note(self.first, _reason(error))
+            return ()
+        if self.indented:
+            holder = lowered[0]
+            return holder.body if isinstance(holder, n.ClassDef) else ()
+        return lowered
+
+
+class SourceFacts:
+    """The index of one Python file.
+
+    Args:
+        path: Path relative to the project root, with ``/``.
+        text: The decoded source.
+    """
+
+    def __init__(self, path: str, text: str) -> None:
+        self.path = path
+        if "\r" in text:
+            text = text.replace("\r\n", "\n").replace("\r", "\n")
+        self.text = text
+        self.problems: list[SyntaxProblem] = []
+
+    def note(self, line: int, message: str) -> None:
+        """Remembers that something at this line could not be read."""
+        problem = SyntaxProblem(line, message)
+        if problem not in self.problems:
+            self.problems.append(problem)
+
+    @cached_property
+    def lines(self) -> list[str]:
+        """The source lines, without line ends."""
+        return self.text.split("\n")
+
+    @cached_property
+    def units(self) -> tuple[Unit, ...]:
+        """The top-level statements, in order."""
+        try:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                tree = ast.parse(self.text)
+        except (SyntaxError, ValueError, RecursionError, MemoryError):
+            return self._units_by_libcst()
+        return tuple(self._index(tree.body))
+
+    @cached_property
+    def bindings(self) -> dict[str, list[Unit]]:
+        """For every name bound at module level, the units that bind it."""
+        found: dict[str, list[Unit]] = {}
+        for unit in self.units:
+            for name in unit.binds:
+                found.setdefault(name, []).append(unit)
+        return found
+
+    def all_units(self) -> Iterator[Unit]:
+        """Yields every unit, classes before their members."""
+        for unit in self.units:
+            yield unit
+            yield from unit.members
+
+    def check(self) -> SyntaxProblem | None:
+        """Returns why the file cannot be parsed, ``None`` if it can; cheaper than ``units``."""
+        try:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                symtable.symtable(self.text, self.path, "exec")
+        except (SyntaxError, ValueError, RecursionError, MemoryError):
+            _ = self.units
+            return self.problems[0] if self.problems else None
+        return None
+
+    def _index(self, body: Sequence[ast.stmt]) -> Iterator[Unit]:
+        for first, last, statements in _merged(body):
+            head = statements[0]
+            members: tuple[Unit, ...] = ()
+            if len(statements) == 1 and isinstance(head, ast.ClassDef):
+                members = self._members(head)
+            yield Unit(self, first, last, frozenset(_binds(statements)), members)
+
+    def _members(self, node: ast.ClassDef) -> tuple[Unit, ...]:
+        merged = list(_merged(node.body))
+        if merged[0][0] <= node.lineno:
+            return ()  # the body stands on the line of ``class``: not worth cutting
+        return tuple(
+            Unit(self, first, last, frozenset(_binds(statements)), indented=True)
+            for first, last, statements in merged
+        )
+
+    def _units_by_libcst(self) -> tuple[Unit, ...]:
+        from rltel_lint.facts.lower import lower
+
+        try:
+            lowered = lower(self.text)
+        except RecursionError:
+            self.note(1, "is nested too deeply to be read")
+            return ()
+        except Exception as error:
+            line = getattr(error, "raw_line", 1) or 1
+            self.note(line, _reason(error))
+            return ()
+        return tuple(
+            Unit(
+                self,
+                statement.at[0],
+                statement.at[2],
+                frozenset(_binds_of_nodes((statement,))),
+                _lowered=(statement,),
+            )
+            for statement in lowered
+        )
+
+
+def _reason(error: Exception) -> str:
+    message = getattr(error, "message", None) or str(error)
+    return " ".join(message.split()).rstrip(".")[:200] or type(error).__name__
+
+
+def _indent(line: str) -> int:
+    return len(line) - len(line.lstrip())
+
+
+def _first_line(node: ast.stmt) -> int:
+    if isinstance(node, _Definition) and node.decorator_list:
+        return min(node.lineno, node.decorator_list[0].lineno)
+    return node.lineno
+
+
+def _merged(body: Sequence[ast.stmt]) -> Iterator[tuple[int, int, list[ast.stmt]]]:
+    """Yields runs of statements that share no line with their neighbours."""
+    run: list[ast.stmt] = []
+    first = last = 0
+    for node in body:
+        start, end = _first_line(node), node.end_lineno or node.lineno
+        if run and start <= last:
+            run.append(node)
+            last = max(last, end)
+            continue
+        if run:
+            yield first, last, run
+        run, first, last = [node], start, end
+    if run:
+        yield first, last, run
+
+
+def _binds(body: Iterable[ast.stmt]) -> Iterator[str]:
+    for node in body:
+        if isinstance(node, _Definition):
+            yield node.name
+        elif isinstance(node, (ast.Import, ast.ImportFrom)):
+            for alias in node.names:
+                plain = isinstance(node, ast.Import) and alias.asname is None
+                yield alias.name.split(".", 1)[0] if plain else alias.asname or alias.name
+        else:
+            for inner in ast.walk(node):
+                if isinstance(inner, ast.Name) and isinstance(inner.ctx, ast.Store):
+                    yield inner.id
+                elif inner is not node and isinstance(
+                    inner, (*_Definition, ast.Import, ast.ImportFrom)
+                ):
+                    yield from _binds([inner])
+
+
+def _binds_of_nodes(body: Iterable[n.Stmt]) -> Iterator[str]:
+    for statement in body:
+        if isinstance(statement, (n.FunctionDef, n.ClassDef)):
+            yield statement.name
+        elif isinstance(statement, n.Import):
+            yield from (bound for _, bound in statement.names)
+        elif isinstance(statement, n.Assign):
+            for target in statement.targets:
+                yield from (node.id for node in n.walk(target) if isinstance(node, n.Name))
+        for block in n.blocks(statement):
+            yield from _binds_of_nodes(block)

@@ -1,0 +1,106 @@
+"""Which file an import means."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator, Mapping
+from functools import cached_property
+
+from rltel_lint.facts.source import SourceFacts
+from rltel_lint.project.model import Module
+
+_SOURCE_FOLDERS = ("src/", "lib/", "python/", "lint/")
+
+
+class ModuleTable:
+    """The project's modules by the dotted names under which others import them.
+
+    A file in a package goes by the name that starts at its outermost package, by its path from
+    the project root, and by that path without a leading source folder (``src/`` and the like).
+    A script in a plain folder can be imported by its neighbours only.
+
+    Args:
+        sources: Indexed files by path relative to the project root.
+    """
+
+    def __init__(self, sources: Mapping[str, SourceFacts]) -> None:
+        self.modules: dict[str, Module] = {}
+        self._by_name: dict[str, Module] = {}
+        for path in sorted(sources):
+            self._add(path, sources)
+
+    def __iter__(self) -> Iterator[Module]:
+        return iter(self.modules.values())
+
+    def _add(self, path: str, sources: Mapping[str, SourceFacts]) -> None:
+        folder, _, file = path.rpartition("/")
+        is_package = file == "__init__.py"
+        stem = file[: -len(".py")] if file.endswith(".py") else file
+        tail = [] if is_package else [stem]
+        parts = folder.split("/") if folder else []
+        start = len(parts)
+        while start > 0 and "/".join([*parts[:start], "__init__.py"]) in sources:
+            start -= 1
+        packaged = parts[start:]
+        names = [".".join([*parts, *tail])]
+        if packaged:
+            names.insert(0, ".".join([*packaged, *tail]))
+        for prefix in _SOURCE_FOLDERS:
+            if path.startswith(prefix):
+                rest = path[len(prefix) :].split("/")[:-1]
+                names.append(".".join([*rest, *tail]))
+        module = Module(sources[path], names[0] or stem, is_package=is_package)
+        self.modules[path] = module
+        for name in names:
+            if name and name not in sys.stdlib_module_names:
+                self._by_name.setdefault(name, module)
+
+    @cached_property
+    def _by_last_two(self) -> dict[str, list[Module]]:
+        found: dict[str, list[Module]] = {}
+        for module in self.modules.values():
+            parts = module.path[: -len(".py")].split("/")
+            if module.is_package:
+                parts = parts[:-1]
+            if len(parts) > 1:
+                found.setdefault(".".join(parts[-2:]), []).append(module)
+        return found
+
+    def find(self, name: str, importer: Module) -> Module | None:
+        """Returns the module that an absolute import means.
+
+        Args:
+            name: The dotted name as imported.
+            importer: The importing module: a script also finds its neighbours.
+
+        Returns:
+            The project's module, or ``None`` for one from outside.
+        """
+        known = self._by_name.get(name)
+        if known is not None:
+            return known
+        folder = importer.path.rpartition("/")[0]
+        base = f"{folder}/" if folder else ""
+        inner = name.replace(".", "/")
+        if name.split(".", 1)[0] not in sys.stdlib_module_names:
+            for candidate in (f"{base}{inner}.py", f"{base}{inner}/__init__.py"):
+                if candidate in self.modules:
+                    return self.modules[candidate]
+        return self._by_suffix(name)
+
+    def _by_suffix(self, name: str) -> Module | None:
+        """A namespace package that is not at the root: the one file whose path ends so."""
+        parts = name.split(".")
+        if len(parts) < 2 or parts[0] in sys.stdlib_module_names:
+            return None
+        tail = "/" + "/".join(parts)
+        found = [
+            module
+            for module in self._by_last_two.get(".".join(parts[-2:]), ())
+            if module.path.endswith((f"{tail}.py", f"{tail}/__init__.py"))
+        ]
+        return found[0] if len(found) == 1 else None
+
+    def named(self, name: str) -> Module | None:
+        """Returns the module of exactly this dotted name."""
+        return self._by_name.get(name)

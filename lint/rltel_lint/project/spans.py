@@ -1,0 +1,352 @@
+"""Where spans are opened: sites of known helpers, and of helpers that the code defines itself.
+
+A function that forwards its parameters into a span's name or group is a span helper too, if it
+hands the span to its caller: a context manager, a function that returns the span's context, or a
+decorator factory. Its sites are its calls, to any depth. A function that merely opens a span
+under a name it was given keeps the site; its callers supply the names.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+
+from rltel_lint.facts import nodes as n
+from rltel_lint.findings import Place
+from rltel_lint.project.binding import EMPTY, Frame, Passed, bind
+from rltel_lint.project.calls import CallFinder, CallSite, choices
+from rltel_lint.project.evaluate import Evaluator
+from rltel_lint.project.model import Function, Scope
+from rltel_lint.project.resolve import External, Instance, Resolver
+from rltel_lint.values import Strings, concat, literal, unknown
+from rltel_lint.vocabulary.model import KnownCall, SpanHelper, Use, Vocabulary, means
+
+_DEPTH = 6
+
+
+@dataclass(eq=False)
+class SpanSite:
+    """One place that opens spans.
+
+    Attributes:
+        at: The call.
+        helper: The vocabulary's helper at the bottom.
+        use: How the span lives, as seen from this call.
+        via: The project's own helpers between this call and the vocabulary's, nearest first.
+        names: Evaluates the span's names, for arguments of the functions around.
+        groups: Evaluates the span's group; ``None`` for a helper without one.
+        group_argument: The group as written at this call, where it is an argument of it.
+    """
+
+    at: CallSite
+    helper: SpanHelper
+    use: Use
+    via: tuple[Function, ...]
+    evaluate_name: Callable[[Frame], Strings]
+    evaluate_group: Callable[[Frame], Strings] | None
+    group_argument: n.Expr | None = None
+
+    @cached_property
+    def name(self) -> Strings:
+        """What the span may be called."""
+        return self.evaluate_name(EMPTY)
+
+    @cached_property
+    def group(self) -> Strings | None:
+        """The group that gates the span; ``None`` for a helper without groups."""
+        return self.evaluate_group(EMPTY) if self.evaluate_group else None
+
+    @property
+    def place(self) -> Place:
+        """Where the call stands."""
+        return self.at.place
+
+    @property
+    def function(self) -> Function | None:
+        """The function around the call."""
+        return self.at.function
+
+
+@dataclass(eq=False)
+class Spans:
+    """All span sites of a project.
+
+    Attributes:
+        sites: The sites, sorted by place.
+        helpers: The project's own span helpers and how each hands on its span.
+        mentioned: Helper names that some file imports or calls, recognised or not.
+    """
+
+    sites: list[SpanSite] = field(default_factory=list)
+    helpers: dict[Function, Use] = field(default_factory=dict)
+
+
+class SpanFinder:
+    """Finds the span sites of a project.
+
+    Args:
+        vocabulary: What the names mean.
+        resolver: Resolves names.
+        finder: Finds calls.
+        evaluator: Evaluates names and groups.
+    """
+
+    def __init__(
+        self, vocabulary: Vocabulary, resolver: Resolver, finder: CallFinder, evaluator: Evaluator
+    ) -> None:
+        self._vocabulary = vocabulary
+        self._resolver = resolver
+        self._finder = finder
+        self._evaluator = evaluator
+        self._by_name: dict[str, list[SpanHelper]] = {}
+        for helper in vocabulary.helpers:
+            self._by_name.setdefault(helper.name, []).append(helper)
+
+    def find(self) -> Spans:
+        """Returns all span sites."""
+        spans = Spans()
+        todo = [(site, 0) for site in self._known_sites()]
+        seen: set[n.Call] = set()
+        while todo:
+            site, depth = todo.pop()
+            if site.at.call in seen:
+                continue
+            seen.add(site.at.call)
+            forwarding = self._forwarding(site) if depth < _DEPTH else None
+            callers = self._finder.callers(forwarding[0]) if forwarding else []
+            if forwarding and callers:
+                function, use = forwarding
+                spans.helpers[function] = use
+                todo += [(self._through(site, function, use, call), depth + 1) for call in callers]
+            else:
+                spans.sites.append(site)
+        spans.sites.sort(key=lambda site: site.place)
+        return spans
+
+    # -- known helpers ------------------------------------------------------------------
+
+    def _known_sites(self) -> Iterator[SpanSite]:
+        for module, unit in self._finder.mentioning(self._by_name):
+            if self.implements(f"{module.name}."):
+                continue
+            for site in self._finder.sites(module, unit):
+                helper = self.helper_of(site)
+                if helper is not None:
+                    yield self._site(site, helper)
+
+    def implements(self, dotted: str) -> bool:
+        """Whether a module of the project is part of the library that the vocabulary knows."""
+        return any(
+            dotted.startswith(f"{prefix}.")
+            for helper in self._vocabulary.helpers
+            for prefix in helper.modules
+        )
+
+    def helper_of(self, site: CallSite) -> SpanHelper | None:
+        """Returns the vocabulary's helper that a call uses, ``None`` if it uses none."""
+        func = site.call.func
+        for entity in self._resolver.of(func, site.scope):
+            dotted = (
+                entity.name
+                if isinstance(entity, External)
+                else entity.qualified
+                if isinstance(entity, Function)
+                else ""
+            )
+            for helper in self._by_name.get(dotted.rpartition(".")[2], ()):
+                if means(dotted, helper.name, helper.modules):
+                    return helper
+        if isinstance(func, n.Attribute):
+            for helper in self._by_name.get(func.attr, ()):
+                if helper.receiver and self._receives(func.base, site, helper.receiver):
+                    return helper
+        return None
+
+    def _receives(self, base: n.Expr, site: CallSite, word: str) -> bool:
+        entities = self._resolver.of(base, site.scope)
+        outside = [
+            entity.cls.name if isinstance(entity.cls, External) else ""
+            for entity in entities
+            if isinstance(entity, Instance)
+        ] + [entity.name for entity in entities if isinstance(entity, External)]
+        if any(word in name.lower() for name in outside):
+            return True
+        if any(outside):
+            return False
+        if isinstance(base, n.Call):
+            base = base.func
+        last = base.attr if isinstance(base, n.Attribute) else n.dotted(base) or ""
+        return word in last.lower()
+
+    def _site(self, at: CallSite, helper: SpanHelper) -> SpanSite:
+        def template(text: str) -> Callable[[Frame], Strings]:
+            return lambda frame: self._fill(text, at, helper, frame)
+
+        group = helper.group
+        argument = None
+        if group is not None and group.startswith("{"):
+            given = bind(at.call, helper.params, at.scope, at.statement).get(group[1:-1])
+            argument = given.expr if given else None
+        return SpanSite(
+            at,
+            helper,
+            helper.use,
+            (),
+            template(helper.span),
+            template(group) if group is not None else None,
+            argument,
+        )
+
+    def _fill(self, template: str, at: CallSite, helper: SpanHelper, frame: Frame) -> Strings:
+        given = bind(at.call, helper.params, at.scope, at.statement, frame=frame)
+        return fill(template, helper.params, given, self._evaluator)
+
+    # -- the project's own helpers ------------------------------------------------------
+
+    def _forwarding(self, site: SpanSite) -> tuple[Function, Use] | None:
+        """The function around a site that hands its span on, if a parameter decides name or group."""
+        for function, use in _handed_on(site):
+            used: list[str] = []
+            probe = {
+                param.name: Passed(None, function, on_use=lambda: used.append(""))
+                for param in function.node.params.items
+            }
+            frame = EMPTY.entering(function, probe)
+            site.evaluate_name(frame)
+            if site.evaluate_group is not None:
+                site.evaluate_group(frame)
+            if used:
+                return function, use
+        return None
+
+    def _through(self, inner: SpanSite, function: Function, use: Use, call: CallSite) -> SpanSite:
+        """The site of a call of a helper that the project defines."""
+        evaluator = self._evaluator
+
+        def entered(frame: Frame) -> Frame:
+            return frame.entering(function, evaluator.bound(call, function, frame))
+
+        group = inner.evaluate_group
+        return SpanSite(
+            call,
+            inner.helper,
+            use,
+            (function, *inner.via),
+            lambda frame: inner.evaluate_name(entered(frame)),
+            (lambda frame: group(entered(frame))) if group is not None else None,
+            self._forwarded_argument(inner, function, call),
+        )
+
+    def _forwarded_argument(
+        self, inner: SpanSite, function: Function, call: CallSite
+    ) -> n.Expr | None:
+        argument = inner.group_argument
+        if isinstance(argument, n.Name):
+            given: Mapping[str, Passed] = self._evaluator.bound(call, function)
+            passed = given.get(argument.id)
+            if passed is not None and function.node.params.named(argument.id):
+                return passed.expr
+        return None
+
+
+def fill(
+    template: str, params: n.Parameters, given: Mapping[str, Passed], evaluator: Evaluator
+) -> Strings:
+    """Fills a vocabulary template (``rl.setup.{phase}``) with the arguments of a call."""
+    parts: list[Strings] = []
+    for place, text in enumerate(template.split("{")):
+        head, closed, tail = text.partition("}")
+        if place == 0 or not closed:
+            parts.append(literal(text))
+            continue
+        name, _, change = head.partition("|")
+        value = _argument(name, params, given, evaluator)
+        if change == "dots":
+            value = value.map_text(lambda part: part.replace("/", "."))
+        parts += [value, literal(tail)]
+    return concat(parts)
+
+
+def _argument(
+    name: str, params: n.Parameters, given: Mapping[str, Passed], evaluator: Evaluator
+) -> Strings:
+    passed = given.get(name)
+    if passed is not None:
+        return evaluator.passed(passed)
+    param = params.named(name)
+    default = param.default if param is not None else None
+    if isinstance(default, n.Const) and isinstance(default.value, str):
+        return literal(default.value)
+    return unknown(f"{name} is not passed")
+
+
+def _handed_on(site: SpanSite) -> Iterator[tuple[Function, Use]]:
+    """Yields the functions around a site that hand its span to their caller."""
+    function = site.function
+    if function is None:
+        return
+    if is_context_manager(function) and site.use in {"context", "start", "stream"}:
+        yield function, "context"
+    elif _returns(function, site):
+        yield function, site.use
+    outer, inner = function.outer, function
+    while outer is not None:
+        if _returns_function(outer, inner):
+            yield outer, "decorator"
+        inner, outer = outer, outer.outer
+
+
+def is_context_manager(function: Function) -> bool:
+    """Whether a generator function is made a context manager by its decorator."""
+    return any(
+        (n.dotted(decorator) or "").rpartition(".")[2] in {"contextmanager", "asynccontextmanager"}
+        for decorator in function.node.decorators
+    )
+
+
+def _returns(function: Function, site: SpanSite) -> bool:
+    for statement in function.paths:
+        if isinstance(statement, n.Return) and statement.value is not None:
+            for value in choices(statement.value):
+                if value is site.at.call:
+                    return True
+                if isinstance(value, n.Name) and any(
+                    binding.value is not None and site.at.call in set(choices(binding.value))
+                    for binding in function.bindings_of(value.id)
+                ):
+                    return True
+    return False
+
+
+def _returns_function(outer: Function, inner: Function) -> bool:
+    return any(
+        isinstance(statement, n.Return)
+        and statement.value is not None
+        and any(
+            isinstance(node, n.Name) and node.id == inner.name for node in n.walk(statement.value)
+        )
+        for statement in outer.paths
+    )
+
+
+def call_means(site: CallSite, known: Iterable[KnownCall], resolver: Resolver) -> KnownCall | None:
+    """Returns the known call that a call is, by resolved name, or by bare method name."""
+    func = site.call.func
+    last = func.attr if isinstance(func, n.Attribute) else n.dotted(func)
+    for candidate in known:
+        if not candidate.modules and candidate.name == last:
+            return candidate
+    return expr_means(func, site.scope, known, resolver)
+
+
+def expr_means(
+    expr: n.Expr, scope: Scope, known: Iterable[KnownCall], resolver: Resolver
+) -> KnownCall | None:
+    """Returns the known function that an expression refers to."""
+    for entity in resolver.of(expr, scope):
+        dotted = entity.name if isinstance(entity, External) else getattr(entity, "qualified", "")
+        for candidate in known:
+            if candidate.modules and means(dotted, candidate.name, candidate.modules):
+                return candidate
+    return None

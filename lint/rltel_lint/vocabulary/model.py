@@ -1,0 +1,183 @@
+"""The vocabulary as the linker uses it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Literal
+
+from rltel_lint.facts import nodes as n
+
+Use = Literal["context", "decorator", "stream", "start"]
+"""How a helper opens its span: around a block, around a function, around the steps of a stream,
+or by hand, so that the caller must end it."""
+
+Kind = Literal["umbrella", "leaf", "either", "efficiency", "fixed"]
+"""Which groups a helper is for: umbrellas, leaves, either (a library without the distinction),
+an efficiency category, or one group of its own."""
+
+
+@dataclass(frozen=True)
+class SpanHelper:
+    """A function, method or decorator that opens a span.
+
+    Attributes:
+        name: The name it is called by.
+        modules: Dotted prefixes under which it is that helper; ``()`` for methods.
+        params: Its parameters.
+        use: How the span lives.
+        kind: Which groups it is for.
+        group: Template of the group over the parameters; ``None`` without a group.
+        span: Template of the span's name.
+        receiver: For methods: a word in the receiver's name, such as ``tracer``.
+        remedy: The helper to use instead when the kind is wrong; empty without one.
+    """
+
+    name: str
+    modules: tuple[str, ...]
+    params: n.Parameters
+    use: Use
+    kind: Kind
+    group: str | None
+    span: str
+    receiver: str = ""
+    remedy: str = ""
+
+
+@dataclass(frozen=True)
+class GroupClass:
+    """A class of group constants: an outside one with its values, or a base to recognise.
+
+    Attributes:
+        name: The class's name.
+        modules: Dotted prefixes under which it is that class.
+        values: Constant name to group.
+        umbrellas: The groups that only enclose others.
+        presets: Preset name to groups.
+    """
+
+    name: str
+    modules: tuple[str, ...]
+    values: Mapping[str, str] = field(default_factory=dict)
+    umbrellas: frozenset[str] = frozenset()
+    presets: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class KnownCall:
+    """A function or method that means something else than a span.
+
+    Attributes:
+        name: The name it is called by.
+        modules: Dotted prefixes under which it is meant; empty: any receiver, by name alone.
+        params: Its parameters; ``None`` where the arguments do not matter.
+    """
+
+    name: str
+    modules: tuple[str, ...]
+    params: n.Parameters | None = None
+
+    @property
+    def words(self) -> tuple[str, ...]:
+        """The words that a file must contain to use it: ``Class.method`` has two."""
+        return tuple(self.name.split("."))
+
+
+@dataclass(frozen=True)
+class Carriers:
+    """How a trace context crosses processes.
+
+    Attributes:
+        keyword: The keyword under which a method takes its carrier.
+        keyword_helpers: Functions that return the keyword dict to unpack.
+        makers: Functions that return a carrier.
+        openers: Functions that reopen a carrier on the other side.
+        dispatchers: Functions that call ``method.remote`` with the carrier.
+        accepting: Decorators that make a method accept the keyword.
+        by_name: Methods that dispatch a remote method named by an argument.
+        init_names: Words that make a constructor parameter a carrier.
+    """
+
+    keyword: str = "_otel_carrier"
+    keyword_helpers: tuple[KnownCall, ...] = ()
+    makers: tuple[KnownCall, ...] = ()
+    openers: tuple[KnownCall, ...] = ()
+    dispatchers: tuple[KnownCall, ...] = ()
+    accepting: tuple[KnownCall, ...] = ()
+    by_name: tuple[KnownCall, ...] = ()
+    init_names: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Metrics:
+    """How logger keys become metrics.
+
+    Attributes:
+        teed: Constructors of rows whose key must be logged under a teed prefix.
+        recorded: Constructors of rows that are recorded by hand.
+        maps: Names of mappings whose values list logger keys (prefix they are teed under).
+        loggers: Methods that log a mapping of metrics.
+        prefixes: The prefixes that are teed.
+    """
+
+    teed: tuple[KnownCall, ...] = ()
+    recorded: tuple[KnownCall, ...] = ()
+    maps: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    loggers: tuple[KnownCall, ...] = ()
+    prefixes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Vocabulary:
+    """All that names mean in one project.
+
+    Attributes:
+        helpers: The span helpers.
+        group_classes: Known classes of groups.
+        registrations: Functions that register groups and presets.
+        preset_attributes: Class attributes that hold presets.
+        umbrella_sets: Module-level names that hold the umbrella groups.
+        alias_prefix: What a group constant's name starts with when it is the umbrella spelling.
+        efficiency_group: The group of efficiency spans; empty without one.
+        unbucketed_categories: Efficiency categories whose span has no bucket.
+        attachers: Functions and context managers that attach a context to the running code.
+        carriers: How a trace context crosses processes.
+        metrics: How logger keys become metrics.
+        constants: String constants of outside libraries by dotted name.
+        gates: Functions that ask whether a group is enabled: using one emits the group.
+        emitted_spans: Names (or templates) that the library opens by itself.
+        emitted_metrics: Metrics that the library records by itself.
+        own: Which helpers and classes the project's own table added, for RLT002.
+    """
+
+    helpers: tuple[SpanHelper, ...] = ()
+    group_classes: tuple[GroupClass, ...] = ()
+    registrations: tuple[KnownCall, ...] = ()
+    preset_attributes: tuple[str, ...] = ()
+    umbrella_sets: tuple[str, ...] = ()
+    alias_prefix: str = ""
+    efficiency_group: str = ""
+    unbucketed_categories: frozenset[str] = frozenset()
+    attachers: tuple[KnownCall, ...] = ()
+    carriers: Carriers = field(default_factory=Carriers)
+    metrics: Metrics = field(default_factory=Metrics)
+    constants: Mapping[str, str] = field(default_factory=dict)
+    gates: tuple[KnownCall, ...] = ()
+    emitted_spans: tuple[str, ...] = ()
+    emitted_metrics: tuple[str, ...] = ()
+    own: frozenset[str] = frozenset()
+
+    def constant(self, dotted: str) -> str | None:
+        """Returns the value of an outside library's constant, ``None`` if it is not known."""
+        owner, _, name = dotted.rpartition(".")
+        for known in self.group_classes:
+            if name in known.values and means(owner, known.name, known.modules):
+                return known.values[name]
+        return self.constants.get(dotted)
+
+
+def means(dotted: str, name: str, modules: tuple[str, ...]) -> bool:
+    """Whether a full dotted name is this name somewhere under one of these modules."""
+    if dotted != name and not dotted.endswith(f".{name}"):
+        return False
+    return any(dotted.startswith(f"{module}.") for module in modules)
