@@ -1,0 +1,95 @@
+"""Projects from a dict of files: what the tests of facts and rules are written with."""
+
+from __future__ import annotations
+
+import inspect
+import re
+import sys
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+from pathlib import Path
+
+from rltel_lint.config import Config, _from_table
+from rltel_lint.facts.documents import extract_document
+from rltel_lint.facts.source import SourceFacts
+from rltel_lint.findings import Finding
+from rltel_lint.project.linked import Project
+from rltel_lint.rules.base import Rule, example_files
+from rltel_lint.vocabulary import load_vocabulary
+
+if sys.version_info >= (3, 11):
+    import tomllib
+else:
+    import tomli as tomllib
+
+_DOCUMENTS = {".md", ".rst", ".mdx"}
+_MARK = re.compile(r"<- (RLT\d{3}(?:, RLT\d{3})*)")
+
+
+def link(
+    files: Mapping[str, str],
+    *,
+    profile: str = "rl_telemetry",
+    namespaces: tuple[str, ...] = ("rl.",),
+) -> Project:
+    """Links a project. The table of a ``pyproject.toml`` among the files beats the keywords."""
+    files = {path: inspect.cleandoc(text) + "\n" for path, text in files.items()}
+    config = _config(files.get("pyproject.toml"), Config(profile=(profile,), namespace=namespaces))
+    sources = {
+        path: SourceFacts(path, text) for path, text in files.items() if Path(path).suffix == ".py"
+    }
+    documents = [
+        extract_document(path, text, namespace=config.namespace[0])
+        for path, text in sorted(files.items())
+        if Path(path).suffix in _DOCUMENTS
+    ]
+    vocabulary = load_vocabulary(config.profile, config.vocabulary)
+    return Project(sources, documents, vocabulary, config.namespace, config.reserved)
+
+
+def lint(
+    files: Mapping[str, str],
+    *rules: type[Rule],
+    profile: str = "rl_telemetry",
+    namespaces: tuple[str, ...] = ("rl.",),
+) -> list[Finding]:
+    """Runs rules (all of the catalogue without any) and returns the findings in report order."""
+    project = link(files, profile=profile, namespaces=namespaces)
+    found = [finding for rule in rules or _all_rules() for finding in rule().check(project)]
+    return sorted(found, key=lambda finding: finding.sort_key)
+
+
+def reported(findings: Iterable[Finding]) -> set[tuple[str, int, str]]:
+    """Returns where what is reported: path, line and code."""
+    return {(f.place.path, f.place.line, f.code) for f in findings}
+
+
+def marked(files: Mapping[str, str]) -> set[tuple[str, int, str]]:
+    """Returns where the files say that something is to be reported: ``<- RLT301`` on a line."""
+    return {
+        (path, number, code)
+        for path, text in files.items()
+        for number, line in enumerate(inspect.cleandoc(text).splitlines(), 1)
+        for match in _MARK.finditer(line)
+        for code in match[1].split(", ")
+    }
+
+
+def project(text: str) -> dict[str, str]:
+    """Cuts a text with ``--- path`` lines, as in the examples of rules, into its files."""
+    return example_files(text)
+
+
+def _config(text: str | None, default: Config) -> Config:
+    if text is None:
+        return default
+    table = tomllib.loads(text).get("tool", {}).get("rltel-lint", {})
+    read = _from_table(table, "pyproject.toml")
+    given = {name: getattr(read, name) for name in (key.replace("-", "_") for key in table)}
+    return replace(default, **given)
+
+
+def _all_rules() -> tuple[type[Rule], ...]:
+    from rltel_lint.rules.catalogue import ALL_RULES
+
+    return tuple(ALL_RULES)
