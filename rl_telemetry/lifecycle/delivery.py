@@ -18,7 +18,7 @@ from opentelemetry.sdk.resources import Resource
 from opentelemetry.sdk.trace import ReadableSpan
 from opentelemetry.sdk.trace.export import SpanExporter, SpanExportResult
 
-from rl_telemetry.lifecycle.fork_gate import ForkGate
+from rl_telemetry.lifecycle.fork_safe import ForkSafe
 
 _logger = logging.getLogger(__name__)
 
@@ -76,37 +76,24 @@ class CountedSpanExporter(SpanExporter):
     """
 
     def __init__(self, factory: Callable[[], SpanExporter], delivery: SpanDelivery) -> None:
-        self._factory = factory
+        self._exporter = ForkSafe(factory)
         self._delivery = delivery
-        self._inner = factory()
-        self._gate = ForkGate(self._inner)
-        self._inherited: list[SpanExporter] = []
-        self._pid = os.getpid()
         self._resource: Resource | None = None
         self._abandoned = False
 
     def export(self, spans: Sequence[ReadableSpan]) -> SpanExportResult:
         """Export a batch with the exporter of this process."""
-        result = SpanExportResult.FAILURE
+        result = refused = SpanExportResult.FAILURE
         try:
-            if not self._abandoned and self._gate.is_safe:
-                with self._gate:
-                    inner = self._inner_of_this_process()
-                    result = inner.export(self._under_own_resource(spans))
+            if not self._abandoned:
+                batch = self._under_own_resource(spans)
+                result = self._exporter.run(lambda inner: inner.export(batch), refused)
         finally:
             if result is SpanExportResult.SUCCESS:
                 self._delivery.add_delivered(len(spans))
             else:
                 self._delivery.add_failed(len(spans))
         return result
-
-    def _inner_of_this_process(self) -> SpanExporter:
-        if self._pid != os.getpid():
-            # Kept, for dropping it would close a channel whose threads are in the parent.
-            self._inherited.append(self._inner)
-            self._inner = self._factory()
-            self._pid = os.getpid()
-        return self._inner
 
     def _under_own_resource(self, spans: Sequence[ReadableSpan]) -> Sequence[ReadableSpan]:
         if self._resource is None:
@@ -123,12 +110,11 @@ class CountedSpanExporter(SpanExporter):
 
     def shutdown(self) -> None:
         """Shut the real exporter down, but not the parent's copy of it."""
-        if self._pid == os.getpid():
-            self._inner.shutdown()
+        self._exporter.shutdown(lambda inner: inner.shutdown())
 
     def force_flush(self, timeout_millis: int = 30000) -> bool:
-        """Flush the real exporter."""
-        return self._pid != os.getpid() or self._inner.force_flush(timeout_millis)
+        """Do nothing: the real exporters hold nothing back."""
+        return True
 
 
 def _with_resource(span: ReadableSpan, resource: Resource) -> ReadableSpan:
@@ -156,17 +142,17 @@ class CountedMetricExporter(MetricExporter):
     for cumulative sums copied by the fork would be counted twice.
 
     Args:
-        inner: The real exporter.
+        factory: Makes the real exporter.
     """
 
-    def __init__(self, inner: MetricExporter) -> None:
+    def __init__(self, factory: Callable[[], MetricExporter]) -> None:
+        self._exporter = ForkSafe(factory)
+        inner = self._exporter.first
         super().__init__(
             # The SDK offers these under private names only, and readers take them from there.
             preferred_temporality=inner._preferred_temporality,
             preferred_aggregation=inner._preferred_aggregation,
         )
-        self._inner = inner
-        self._gate = ForkGate(inner)
         self._pid = os.getpid()
         self._undelivered = 0
         self._failed = 0
@@ -189,11 +175,12 @@ class CountedMetricExporter(MetricExporter):
         if self._pid != os.getpid():
             return MetricExportResult.SUCCESS
         points = self._undelivered = _count_points(metrics_data)
-        result = MetricExportResult.FAILURE
+        result = refused = MetricExportResult.FAILURE
         try:
-            if not self._abandoned and self._gate.is_safe:
-                with self._gate:
-                    result = self._inner.export(metrics_data, timeout_millis, **kwargs)
+            if not self._abandoned:
+                result = self._exporter.run(
+                    lambda inner: inner.export(metrics_data, timeout_millis, **kwargs), refused
+                )
         finally:
             if result is MetricExportResult.SUCCESS:
                 self._undelivered = 0
@@ -207,12 +194,11 @@ class CountedMetricExporter(MetricExporter):
 
     def shutdown(self, timeout_millis: float = 30_000, **kwargs: Any) -> None:
         """Shut the real exporter down."""
-        if self._pid == os.getpid():
-            self._inner.shutdown(timeout_millis=timeout_millis)
+        self._exporter.shutdown(lambda inner: inner.shutdown(timeout_millis=timeout_millis))
 
     def force_flush(self, timeout_millis: float = 10_000) -> bool:
-        """Flush the real exporter."""
-        return self._pid != os.getpid() or self._inner.force_flush(timeout_millis)
+        """Do nothing: the real exporters hold nothing back."""
+        return True
 
 
 def _count_points(data: MetricsData) -> int:

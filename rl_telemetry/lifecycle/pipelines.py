@@ -26,6 +26,7 @@ from rl_telemetry.lifecycle.delivery import (
     CountedSpanExporter,
     SpanDelivery,
 )
+from rl_telemetry.lifecycle.fork_safe import ForkSafe
 from rl_telemetry.lifecycle.identifiers import PrivateIdGenerator
 from rl_telemetry.lifecycle.open_spans import OpenSpanProcessor
 from rl_telemetry.scopes import ScopeSpanProcessor
@@ -139,7 +140,7 @@ class MetricPipeline:
         self._exporter: CountedMetricExporter | None = None
         reader = self._given_reader
         if reader is None:
-            self._exporter = CountedMetricExporter(self._factory())
+            self._exporter = CountedMetricExporter(self._factory)
             reader = PeriodicExportingMetricReader(self._exporter)
         self.provider = MeterProvider(
             metric_readers=[reader], resource=resource, shutdown_on_exit=False
@@ -251,26 +252,21 @@ class _CountedLogExporter:
     """Counts log records that were not delivered; built anew in a forked child."""
 
     def __init__(self, factory: Callable[[], Any]) -> None:
-        self._factory = factory
-        self._inner = factory()
-        self._pid = os.getpid()
+        self._exporter = ForkSafe(factory)
         self.failed = 0
         self.abandoned = False
 
     def export(self, batch: Any) -> Any:
-        if self._pid != os.getpid():
-            self._inner, self._pid = self._factory(), os.getpid()
         self.failed += len(batch)
         if self.abandoned:
             return None
-        result = self._inner.export(batch)
+        result = self._exporter.run(lambda inner: inner.export(batch), None)
         if getattr(result, "name", "") == "SUCCESS":
             self.failed -= len(batch)
         return result
 
     def shutdown(self) -> None:
-        if self._pid == os.getpid():
-            self._inner.shutdown()
+        self._exporter.shutdown(lambda inner: inner.shutdown())
 
 
 _EXPORT_LOGGERS = ("opentelemetry", "rl_telemetry", "grpc", "requests", "urllib3")

@@ -80,11 +80,11 @@ def test_a_dead_collector_cannot_hold_up_shutdown(
             handle.tracer.start_span("s").end()
         began = time.monotonic()
         assert setup.flush_telemetry(200) is False
-        assert time.monotonic() - began < 0.5
+        assert time.monotonic() - began < 1.0
         began = time.monotonic()
         handle.shutdown(timeout_ms=400)
         handle.shutdown(timeout_ms=400)
-        assert time.monotonic() - began < 0.7
+        assert time.monotonic() - began < 1.2
         setup.shutdown_telemetry()
     assert len(losses(caplog)) == 1
     assert "700 of 700 spans" in losses(caplog)[0]
