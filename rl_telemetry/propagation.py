@@ -12,9 +12,10 @@ from __future__ import annotations
 import functools
 import inspect
 import json
+import re
 from collections.abc import Callable, Mapping
 from typing import Any, TypeVar
-from urllib.parse import quote
+from urllib.parse import quote, unquote
 
 from opentelemetry import baggage, trace
 from opentelemetry.baggage.propagation import W3CBaggagePropagator
@@ -35,6 +36,7 @@ TRACE_CARRIER_KWARG = "_otel_carrier"
 _SCOPE_BAGGAGE_KEY = "rl_telemetry.scope"
 # Receivers drop longer pairs (https://www.w3.org/TR/baggage/#limits and OpenTelemetry's own).
 _SCOPE_BAGGAGE_LIMIT = 4000
+_TRACEPARENT = re.compile(r"00-([0-9a-f]{32})-([0-9a-f]{16})-([0-9a-f]{2})")
 _TRACE_CONTEXT = TraceContextTextMapPropagator()
 _BAGGAGE = W3CBaggagePropagator()
 
@@ -55,7 +57,7 @@ def current_trace_carrier() -> dict[str, str]:
         _BAGGAGE.inject(carrier, context)
         scope = scope_in(context)
         if scope is not None:
-            entry = _encoded(scope)
+            entry = f"{_SCOPE_BAGGAGE_KEY}={_encoded(scope)}"
             others = carrier.get("baggage")
             carrier["baggage"] = f"{entry},{others}" if others else entry
     except Exception:
@@ -76,17 +78,9 @@ def remote_trace_parent(carrier: Mapping[str, str] | None) -> Context | None:
     if not carrier:
         return None
     try:
-        context = _TRACE_CONTEXT.extract(carrier, context=get_current())
-        if "baggage" not in carrier:
-            return context
-        context = _BAGGAGE.extract(carrier, context=context)
-        encoded = baggage.get_baggage(_SCOPE_BAGGAGE_KEY, context)
-        if encoded is None:
-            return context
-        # Out of the baggage again: it must not go on into the headers of HTTP requests.
-        context = baggage.remove_baggage(_SCOPE_BAGGAGE_KEY, context)
-        scope = _decoded(str(encoded))
-        return context if scope is None else with_scope(context, scope)
+        context = _with_remote_span(carrier, get_current())
+        header = carrier.get("baggage")
+        return context if header is None else _with_remote_scope(header, carrier, context)
     except Exception:
         warn_once("carrier-extract", f"a trace carrier could not be read: {carrier!r:.200}")
         return None
@@ -224,6 +218,36 @@ def _method_name(remote_method: Any) -> str:
     return name if isinstance(name, str) else type(method).__name__
 
 
+def _with_remote_span(carrier: Mapping[str, str], context: Context) -> Context:
+    """Put the caller's span into ``context``.
+
+    The carriers that :func:`current_trace_carrier` writes are read here, in half the time of
+    the general propagator, which reads all others.
+    """
+    match = _TRACEPARENT.fullmatch(carrier["traceparent"]) if "traceparent" in carrier else None
+    if match is None or "tracestate" in carrier:
+        return _TRACE_CONTEXT.extract(carrier, context=context)
+    trace_id, span_id, flags = (int(part, 16) for part in match.groups())
+    span = trace.SpanContext(trace_id, span_id, True, trace.TraceFlags(flags))
+    if not span.is_valid:
+        return context
+    return trace.set_span_in_context(trace.NonRecordingSpan(span), context)
+
+
+def _with_remote_scope(header: str, carrier: Mapping[str, str], context: Context) -> Context:
+    """Put the caller's scopes, and its baggage if there is other, into ``context``."""
+    encoded: object = header.removeprefix(f"{_SCOPE_BAGGAGE_KEY}=")
+    if encoded == header or "," in header:
+        context = _BAGGAGE.extract(carrier, context=context)
+        encoded = baggage.get_baggage(_SCOPE_BAGGAGE_KEY, context)
+        if encoded is None:
+            return context
+        # Out of the baggage again: it must not go on into the headers of HTTP requests.
+        context = baggage.remove_baggage(_SCOPE_BAGGAGE_KEY, context)
+        encoded = quote(str(encoded), safe="")
+    return with_scope(context, _decoded(str(encoded)))
+
+
 def _encoded(scope: Scope) -> str:
     if scope.encoded is None:
         scope.encoded = _encode(scope)
@@ -247,17 +271,20 @@ def _encode(scope: Scope) -> str:
         )
         if value
     }
-    return f"{_SCOPE_BAGGAGE_KEY}={quote(json.dumps(content, separators=(',', ':')), safe='')}"
+    return quote(json.dumps(content, separators=(",", ":")), safe="")
 
 
-def _decoded(encoded: str) -> Scope | None:
-    content = json.loads(encoded)
+@functools.lru_cache(maxsize=32)  # the calls of one step share a scope
+def _decoded(encoded: str) -> Scope:
+    content = json.loads(unquote(encoded))
     bucket = content.get("bucket")
-    return Scope(
+    scope = Scope(
         clean_attributes(content.get("attributes", {})),
         bucket if isinstance(bucket, str) else None,
         content.get("per_prompt") is True,
     )
+    scope.encoded = encoded  # it may go on from here
+    return scope
 
 
 __all__ = [
