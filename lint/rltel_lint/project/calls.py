@@ -95,11 +95,12 @@ class CallFinder:
         """Returns all calls in a unit, those in nested functions and classes too."""
         known = self._sites.get(unit)
         if known is None:
-            scope = self._scope_of(module, unit)
+            scope = self.scope_of(module, unit)
             known = self._sites[unit] = list(_calls(unit.statements, scope))
         return known
 
-    def _scope_of(self, module: Module, unit: Unit) -> Scope:
+    def scope_of(self, module: Module, unit: Unit) -> Scope:
+        """Returns the scope in which the statements of a unit stand."""
         if unit.indented:
             for holder in module.facts.units:
                 if unit in holder.members:
