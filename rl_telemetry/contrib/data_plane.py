@@ -28,6 +28,7 @@ RL_DATA_PLANE_KEYS_ATTR = "rl.data_plane.keys"
 RL_DATA_PLANE_BYTES_ATTR = "rl.data_plane.bytes"
 RL_DATA_PLANE_STATUS_ATTR = "rl.data_plane.status"
 
+_SPAN_GROUPS = frozenset({RLSpanGroup.DATA_PLANE, RLSpanGroup.PER_PROMPT})
 _PARTITION_PARAMETERS = ("partition_id", "partition")
 _KEY_PARAMETERS = ("sample_ids", "keys", "meta", "batch_meta")
 _DATA_PARAMETERS = ("fields", "data", "values", "batch")
@@ -116,7 +117,7 @@ class MetricsDataPlaneClient:
 
     def _run(self, op: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         method = getattr(self._inner, op)
-        if self._on_event is None and _span_helper() is None:
+        if self._on_event is None and _SPAN_GROUPS.isdisjoint(_gate.enabled):
             return method(*args, **kwargs)
         if inspect.iscoroutinefunction(method):
             return self._run_async(op, method, args, kwargs)
@@ -279,7 +280,7 @@ def size_in_bytes(value: Any) -> int | None:
 def _span_helper() -> _SpanHelper | None:
     """Return what opens the span of an operation here, or ``None`` when its group is off."""
     enabled = _gate.enabled
-    if RLSpanGroup.DATA_PLANE not in enabled and RLSpanGroup.PER_PROMPT not in enabled:
+    if _SPAN_GROUPS.isdisjoint(enabled):
         return None
     if in_per_prompt_scope():
         return _per_prompt_span if RLSpanGroup.PER_PROMPT in enabled else None
