@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import inspect
 import re
 import sys
+import textwrap
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -13,7 +13,7 @@ from rltel_lint.config import Config, _from_table
 from rltel_lint.facts.documents import extract_document
 from rltel_lint.facts.source import SourceFacts
 from rltel_lint.findings import Finding
-from rltel_lint.project.linked import Project
+from rltel_lint.project.linked import Project, Settings
 from rltel_lint.rules.base import Rule, example_files
 from rltel_lint.vocabulary import load_vocabulary
 
@@ -33,7 +33,7 @@ def link(
     namespaces: tuple[str, ...] = ("rl.",),
 ) -> Project:
     """Links a project. The table of a ``pyproject.toml`` among the files beats the keywords."""
-    files = {path: inspect.cleandoc(text) + "\n" for path, text in files.items()}
+    files = {path: _dedent(text) for path, text in files.items()}
     config = _config(files.get("pyproject.toml"), Config(profile=(profile,), namespace=namespaces))
     sources = {
         path: SourceFacts(path, text) for path, text in files.items() if Path(path).suffix == ".py"
@@ -44,7 +44,9 @@ def link(
         if Path(path).suffix in _DOCUMENTS
     ]
     vocabulary = load_vocabulary(config.profile, config.vocabulary)
-    return Project(sources, documents, vocabulary, config.namespace, config.reserved)
+    text = files.get("pyproject.toml", "")
+    settings = Settings(config.namespace, config.reserved, config_text=text)
+    return Project(sources, documents, vocabulary, settings)
 
 
 def lint(
@@ -69,10 +71,14 @@ def marked(files: Mapping[str, str]) -> set[tuple[str, int, str]]:
     return {
         (path, number, code)
         for path, text in files.items()
-        for number, line in enumerate(inspect.cleandoc(text).splitlines(), 1)
+        for number, line in enumerate(_dedent(text).splitlines(), 1)
         for match in _MARK.finditer(line)
         for code in match[1].split(", ")
     }
+
+
+def _dedent(text: str) -> str:
+    return textwrap.dedent(text).strip("\n") + "\n"
 
 
 def project(text: str) -> dict[str, str]:
