@@ -182,7 +182,7 @@ def _existing(root: Path, paths: Iterable[str]) -> tuple[str, ...]:
     folders: dict[str, str] = {}
     plain: dict[str, str] = {}
     links: dict[str, str] = {}
-    for path in sorted(set(paths)):
+    for path in sorted(paths):
         folder, name = os.path.split(os.path.join(top, path))
         if folder not in folders:
             folders[folder] = os.path.realpath(folder)

@@ -162,7 +162,7 @@ def _analyse(source: _Input, config: object) -> _Result:
                 related = (Related(Place(path, 1), "named here"),)
                 findings.append(Finding(place, code, name, "they disagree", related=related))
     counts = {"file": len(source.sources), "span": 1, "dispatch": 0}
-    return _Result(tuple(reversed(findings)), _Summary(counts), _Inventory())
+    return _Result(tuple(findings), _Summary(counts), _Inventory())
 
 
 @pytest.fixture

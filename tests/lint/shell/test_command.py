@@ -91,6 +91,11 @@ def test_paths_and_codes_restrict_what_is_shown(run, write, arguments, places):
     assert code == (1 if places else 0)
 
 
+def test_a_folder_is_not_taken_for_one_whose_name_begins_alike(run, write):
+    write({**PROJECT, "pkg_two/a.py": "DRIFT", "pkg.py": "DRIFT"})
+    assert _places(run("pkg")[1]) == ["pkg/a.py:2:6"]
+
+
 def test_the_project_is_found_from_a_folder_below(run, write, monkeypatch):
     root = write(PROJECT)
     monkeypatch.chdir(root / "pkg")
@@ -326,6 +331,22 @@ def test_a_reader_that_leaves_early_sees_no_traceback(write, style):
     assert done.returncode == 1
     assert done.stdout.count(b"\n") == 1
     assert done.stderr == b""
+
+
+@pytest.mark.usefixtures("environment")
+def test_a_reader_that_has_left_before_is_no_error(write):
+    write(BROKEN)
+    reader, writer = os.pipe()
+    os.close(reader)
+    done = subprocess.run(
+        [sys.executable, "-m", "rltel_lint"],
+        stdout=writer,
+        stderr=subprocess.PIPE,
+        check=False,
+        timeout=60,
+    )
+    os.close(writer)
+    assert (done.returncode, done.stderr) == (1, b"")
 
 
 @pytest.mark.usefixtures("environment")

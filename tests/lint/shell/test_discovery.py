@@ -29,7 +29,8 @@ TREE = {
     "pkg/.secret.py": "",
     "build/lib/pkg/a.py": "",
     "third_party/lib/x.py": "",
-    "3rdparty/lib/docs/x.md": "",
+    "3rdparty/lib/README.md": "",
+    "3rdparty/lib/x.py": "",
     "node_modules/x/README.md": "",
 }
 SOURCES = ("pkg/a.py", "pkg/sub/b.py")
@@ -94,8 +95,9 @@ def test_a_folder_that_an_outer_repository_ignores_is_walked(write, git):
 
 
 def test_variables_of_a_git_hook_do_not_point_elsewhere(write, git, tmp_path, monkeypatch):
-    root = write({"a.py": ""})
+    root = write({".gitignore": "a.py", "a.py": ""})
     git("init", "-q")
+    git("add", "-f", "a.py")
     other = tmp_path / "other"
     other.mkdir()
     git("init", "-q", folder="other")

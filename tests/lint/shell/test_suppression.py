@@ -90,7 +90,12 @@ def test_a_comment_after_a_multi_line_string_or_a_continued_line_speaks_for_all_
 
 
 @pytest.mark.parametrize(
-    "text", ["def (:\nx = 1  # noqa: RLT101\n", "x = '''\nx  # noqa: RLT101\n"]
+    "text",
+    [
+        "if 1:\n        x  # noqa: RLT101\n    y\n",
+        "def (:\nx = 1  # noqa: RLT101\n",
+        "x = '''\nx  # noqa: RLT101\n",
+    ],
 )
 def test_a_file_that_does_not_parse_has_comments_all_the_same(text):
     assert not _kept(text, line=2)
