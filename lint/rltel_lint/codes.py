@@ -10,6 +10,9 @@ from rltel_lint.errors import ConfigError
 READ_PROBLEM = "RLT000"
 """Code of a file that cannot be read or parsed."""
 
+READ_PROBLEM_NAME = "unreadable"
+"""Name of its rule; stated here too, so that reading files imports no rules."""
+
 
 def known_codes() -> tuple[str, ...]:
     """Returns every code that exists, sorted; imports the rule catalogue."""

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from rltel_lint.codes import READ_PROBLEM
+from rltel_lint.codes import READ_PROBLEM, READ_PROBLEM_NAME
 from rltel_lint.config import Config
 from rltel_lint.findings import Finding, Place
 from rltel_lint.globs import Globs
@@ -135,7 +135,7 @@ def read_files(root: Path, files: Files) -> Texts:
 
 def _finding(path: str, problem: ReadProblem) -> Finding:
     place = Place(path, problem.line)
-    return Finding(place, READ_PROBLEM, "unreadable-file", f"file {problem.message}")
+    return Finding(place, READ_PROBLEM, READ_PROBLEM_NAME, f"file {problem.message}")
 
 
 def _git_files(root: Path) -> tuple[list[str], tuple[str, ...]]:

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 from rltel_lint import __version__
+from rltel_lint.codes import READ_PROBLEM, READ_PROBLEM_NAME
 from rltel_lint.commands import cli
 
 ROOT = Path(__file__).parents[3]
@@ -51,6 +52,12 @@ def test_scripts_are_executable_and_valid(script):
     assert path.stat().st_mode & 0o111
     assert path.read_text().startswith("#!/usr/bin/env bash\n")
     subprocess.run(["bash", "-n", str(path)], check=True)
+
+
+def test_the_finding_of_an_unreadable_file_belongs_to_a_rule():
+    from rltel_lint.rules.catalogue import rule_by_code
+
+    assert rule_by_code(READ_PROBLEM).name == READ_PROBLEM_NAME
 
 
 def test_the_changelog_speaks_of_this_version():
