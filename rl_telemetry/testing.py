@@ -85,6 +85,7 @@ class CapturedTelemetry:
     handle: setup.TelemetryHandle
     _spans: InMemorySpanExporter = field(default_factory=InMemorySpanExporter)
     _metrics: InMemoryMetricReader = field(default_factory=InMemoryMetricReader)
+    _points: dict[str, dict[frozenset[tuple[str, Any]], Any]] = field(default_factory=dict)
 
     @property
     def spans(self) -> list[ReadableSpan]:
@@ -110,14 +111,15 @@ class CapturedTelemetry:
 
     @property
     def metrics(self) -> dict[str, list[Any]]:
-        """The data points recorded so far, by metric name."""
+        """The newest data point of each attribute set recorded so far, by metric name."""
         data = self._metrics.get_metrics_data()
-        found: dict[str, list[Any]] = {}
         for resource in data.resource_metrics if data else ():
             for scope in resource.scope_metrics:
                 for metric in scope.metrics:
-                    found.setdefault(metric.name, []).extend(metric.data.data_points)
-        return found
+                    kept = self._points.setdefault(metric.name, {})
+                    # Kept between readings: older SDKs hand out a gauge once.
+                    kept.update({_identity(point): point for point in metric.data.data_points})
+        return {name: list(points.values()) for name, points in self._points.items()}
 
     def value(self, name: str, **attributes: Any) -> float | None:
         """Return the value of a gauge or counter.
@@ -144,6 +146,10 @@ class CapturedTelemetry:
         """Forget the spans captured so far."""
         self.handle.flush()
         self._spans.clear()
+
+
+def _identity(point: Any) -> frozenset[tuple[str, Any]]:
+    return frozenset((point.attributes or {}).items())
 
 
 @contextlib.contextmanager

@@ -25,7 +25,7 @@ REQUEST_DURATION: Final = MetricSpec(
 )
 
 
-def record_inference_metrics(  # noqa: PLR0917 - callers pass these by position
+def record_inference_metrics(
     meter: Meter,
     request_duration_s: float | None = None,
     model: str | None = None,

@@ -30,7 +30,7 @@ def record_host_memory(worker_groups: Iterable[str] = ()) -> None:
         return
     record_rl_metrics(
         {HOST_MEMORY_USED: total - available, HOST_MEMORY_TOTAL: total},
-        {HOST_NAME_ATTR: socket.gethostname(), WORKER_GROUPS_ATTR: sorted(worker_groups)},
+        {HOST_NAME_ATTR: socket.gethostname(), WORKER_GROUPS_ATTR: tuple(sorted(worker_groups))},
     )
 
 

@@ -211,5 +211,5 @@ def test_a_fork_in_the_middle_of_a_grpc_export_loses_nothing(run_python: Any) ->
             },
         )
         assert (result.returncode, result.stdout.strip()) == (0, "7"), result.stderr
-        assert "code: StatusCode.CANCELLED" in result.stderr  # so the fork did hit an export
-        assert set(received.span_names) == {"parent", "child"}
+        # The receiver took what the fork cancelled, so the fork did hit an export.
+        assert sorted(received.span_names) == ["child", "parent", "parent"]

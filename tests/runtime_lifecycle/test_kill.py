@@ -90,7 +90,7 @@ def test_sigterm_with_a_dead_collector_ends_in_time(tmp_path: Path) -> None:
             errors: Any = process.communicate(timeout=10)[1]
         finally:
             process.kill()
-    assert time.monotonic() - began < 6
+    assert time.monotonic() - began < 8  # 5 s and the end of the interpreter, on a busy machine
     assert process.returncode == 143
     assert b"spans" in errors
     assert b"not delivered" in errors
