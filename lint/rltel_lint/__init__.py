@@ -1,3 +1,3 @@
-"""A drift linter for OpenTelemetry instrumentation: code against documents, and code against code."""
+"""A drift linter for OpenTelemetry instrumentation: code against documents and itself."""
 
 __version__ = "0.1.0"

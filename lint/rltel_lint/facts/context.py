@@ -75,7 +75,9 @@ class Context:
             self.problems.append((line, reason))
         elif not kind and not more:
             near = get_close_matches(word, [*MARKERS, IGNORE], 1)
-            hint = f'did you mean "{near[0]}"' if near else f"known are {', '.join(MARKERS)}, ignore"
+            hint = (
+                f'did you mean "{near[0]}"' if near else f"known are {', '.join(MARKERS)}, ignore"
+            )
             self.problems.append((line, f'marker "rltel: {word}" is not known; {hint}'))
 
     def take_marker(self) -> str:

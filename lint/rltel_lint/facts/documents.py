@@ -153,8 +153,7 @@ class _Page:
             for cell in row:
                 if id(cell) not in told:
                     told.add(id(cell))
-                    used = {index for owner, index in reading.used if owner == id(cell)}
-                    self._mention(cell, frozenset(used))
+                    self._mention(cell, frozenset(reading.used.get(id(cell), ())))
 
     def _item(self, item: Item) -> None:
         if item.group != self.list_group:

@@ -27,40 +27,140 @@ MARKERS: dict[str, EntryKind] = {
 """The words of ``<!-- rltel: WORD -->``, beside ``ignore``."""
 
 _NOUNS: dict[str, str] = {
-    **{word: "span" for word in ("span", "spans")},
-    **{word: "group" for word in ("group", "groups")},
-    **{word: "preset" for word in ("preset", "presets")},
-    **{word: "attribute" for word in ("tag", "tags", "attribute", "attributes", "attrs")},
-    **{word: "metric" for word in ("metric", "metrics", "instrument", "instruments", "series")},
-    **{word: "metric" for word in ("gauge", "gauges", "histogram", "histograms", "counters")},
-    **{word: "bucket" for word in ("bucket", "buckets")},
-    **{word: "category" for word in ("category", "categories")},
-    **{word: "environment" for word in ("variable", "variables", "var", "vars", "envvar")},
-    **{word: "type" for word in ("type", "types")},
-    **{word: "unit" for word in ("unit", "units")},
-    **{word: "name" for word in ("name", "names", "key", "keys", "otel", "opentelemetry")},
+    **dict.fromkeys(("span", "spans"), "span"),
+    **dict.fromkeys(("group", "groups"), "group"),
+    **dict.fromkeys(("preset", "presets"), "preset"),
+    **dict.fromkeys(("tag", "tags", "attribute", "attributes", "attrs"), "attribute"),
+    **dict.fromkeys(("metric", "metrics", "instrument", "instruments", "series"), "metric"),
+    **dict.fromkeys(("gauge", "gauges", "histogram", "histograms", "counters"), "metric"),
+    **dict.fromkeys(("bucket", "buckets"), "bucket"),
+    **dict.fromkeys(("category", "categories"), "category"),
+    **dict.fromkeys(("variable", "variables", "var", "vars", "envvar"), "environment"),
+    **dict.fromkeys(("type", "types"), "type"),
+    **dict.fromkeys(("unit", "units"), "unit"),
+    **dict.fromkeys(("name", "names", "key", "keys", "otel", "opentelemetry"), "name"),
 }
 # Words behind the noun that do not change what the column holds.
 _TAILS = frozenset(
-    "name names key keys label labels keyword keywords included emitted opened recorded covered"
-    " controlled enabled produced documented declared used affected list reference catalog"
-    " catalogue table tables hierarchy tree overview identifier".split()
+    {
+        "name",
+        "names",
+        "key",
+        "keys",
+        "label",
+        "labels",
+        "keyword",
+        "keywords",
+        "included",
+        "emitted",
+        "opened",
+        "recorded",
+        "covered",
+        "controlled",
+        "enabled",
+        "produced",
+        "documented",
+        "declared",
+        "used",
+        "affected",
+        "list",
+        "reference",
+        "catalog",
+        "catalogue",
+        "table",
+        "tables",
+        "hierarchy",
+        "tree",
+        "overview",
+        "identifier",
+    }
 )
 # Words that make a header or a heading something else, wherever they stand.
 _OTHER = frozenset(
-    "prometheus grafana datadog jaeger wandb convention conventions naming pattern example examples"
-    " vs versus and or a an new your custom no not never without".split()
+    {
+        "prometheus",
+        "grafana",
+        "datadog",
+        "jaeger",
+        "wandb",
+        "convention",
+        "conventions",
+        "naming",
+        "pattern",
+        "example",
+        "examples",
+        "vs",
+        "versus",
+        "and",
+        "or",
+        "a",
+        "an",
+        "new",
+        "your",
+        "custom",
+        "no",
+        "not",
+        "never",
+        "without",
+    }
 )
 _FIRST_OTHER = frozenset(
-    "what where when why how which who need is are does do can add choose define create use write"
-    " pick register remove disable enable filter extend always see adding choosing testing"
-    " instrumenting overriding using getting filtering writing defining extending creating removing"
-    " configuring disabling enabling selecting understanding reading running debugging".split()
+    {
+        "what",
+        "where",
+        "when",
+        "why",
+        "how",
+        "which",
+        "who",
+        "need",
+        "is",
+        "are",
+        "does",
+        "do",
+        "can",
+        "add",
+        "choose",
+        "define",
+        "create",
+        "use",
+        "write",
+        "pick",
+        "register",
+        "remove",
+        "disable",
+        "enable",
+        "filter",
+        "extend",
+        "always",
+        "see",
+        "adding",
+        "choosing",
+        "testing",
+        "instrumenting",
+        "overriding",
+        "using",
+        "getting",
+        "filtering",
+        "writing",
+        "defining",
+        "extending",
+        "creating",
+        "removing",
+        "configuring",
+        "disabling",
+        "enabling",
+        "selecting",
+        "understanding",
+        "reading",
+        "running",
+        "debugging",
+    }
 )
 _CARRIERS = re.compile(r"(?:set|carried|found|appears|attached|present) (?:on|by)\b")
 _HOLDS = frozenset({"controls", "contains", "includes", "members", "covers", "enables"})
 _ASIDE = re.compile(r"\([^()]*\)|\[[^\]]*\]")
-_TURN = re.compile(r"[→—–:?!&=+]|->|\s-\s")
+_TURN = re.compile(r"[→—\u2013:?!&=+]|->|\s-\s")
 _PREPOSITION = re.compile(r"\s(?:with|of|for|in|on|from|by|per|under|at|across)\s.*")
 _WORD = re.compile(r"[a-z0-9_.*]+")
 

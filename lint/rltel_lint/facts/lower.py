@@ -41,7 +41,7 @@ def lower(text: str, *, line_offset: int = 0) -> tuple[n.Stmt, ...]:
 
 
 def _positions(module: cst.Module) -> Mapping[cst.CSTNode, CodeRange]:
-    """Computes positions without ``MetadataWrapper``, which walks the tree once more for nothing."""
+    """Computes positions without ``MetadataWrapper``, which walks the tree once for nothing."""
     provider = PositionProvider()
     provider._gen_impl(module)
     return cast("Mapping[cst.CSTNode, CodeRange]", provider._computed)

@@ -24,16 +24,34 @@ from rltel_lint.facts.pages import (
     Table,
 )
 
-_FRONT_MATTER = re.compile(r"---[ \t]*\n(?:.*\n)*?(?:---|\.\.\.)[ \t]*(?:\n|\Z)")
-_COMMENT = re.compile(r"<!--(.*?)-->|\{/\*(.*?)\*/\}", re.DOTALL)
+_FRONT_OPENER = re.compile(r"---[ \t]*\n")
+_FRONT_CLOSER = re.compile(r"^(?:---|\.\.\.)[ \t]*$", re.MULTILINE)
+_COMMENT_OPENER = re.compile(r"<!--|\{/\*")
 _SEPARATOR = re.compile(r"\s*\|?\s*:?-+:?\s*(?:\|\s*:?-+:?\s*)*\|?\s*$")
 _BAR = re.compile(r"(?<!\\)\|")
 _DIRECTIVE = re.compile(r"\{([\w:-]+)\}\s*([\w+#.-]*)")  # MyST: ```{code-block} python
 _CODE_DIRECTIVES = frozenset({"code", "code-block", "code-cell", "sourcecode"})
 # Directives of MyST whose content is Markdown again.
 _PROSE_DIRECTIVES = frozenset(
-    "admonition attention caution danger dropdown error hint important note seealso tab-item"
-    " tab-set tip warning versionadded versionchanged deprecated".split()
+    {
+        "admonition",
+        "attention",
+        "caution",
+        "danger",
+        "dropdown",
+        "error",
+        "hint",
+        "important",
+        "note",
+        "seealso",
+        "tab-item",
+        "tab-set",
+        "tip",
+        "warning",
+        "versionadded",
+        "versionchanged",
+        "deprecated",
+    }
 )
 _INLINE_RULES = ("text", "escape", "backticks", "autolink", "html_inline")
 
@@ -45,9 +63,10 @@ def read_markdown(text: str, *, mdx: bool = False) -> list[Block]:
         text: The page, its lines ended by line feeds.
         mdx: Whether JSX tags, imports and ``{/* */}`` comments are to be expected.
     """
-    front = _FRONT_MATTER.match(text)
-    if front:
-        text = "\n" * front.group().count("\n") + text[front.end() :]
+    opener = _FRONT_OPENER.match(text)
+    closer = _FRONT_CLOSER.search(text, opener.end()) if opener else None
+    if closer:
+        text = "\n" * text.count("\n", 0, closer.end()) + text[closer.end() :]
     return _Reader(text, mdx).read()
 
 
@@ -231,11 +250,15 @@ class _Reader:
         self.list_count = reader.list_count + 1
 
     def _comments(self, token: Token) -> None:
-        line = self._line(token)
-        for match in _COMMENT.finditer(token.content):
-            text = match[1] if match[1] is not None else match[2]
-            before = token.content.count("\n", 0, match.start())
-            self.blocks.append(Comment(text.strip(), line + before))
+        line, content, at = self._line(token), token.content, 0
+        while opener := _COMMENT_OPENER.search(content, at):
+            closer = "-->" if opener.group() == "<!--" else "*/}"
+            end = content.find(closer, opener.end())
+            if end < 0:
+                return
+            text = content[opener.end() : end].strip()
+            self.blocks.append(Comment(text, line + content.count("\n", 0, opener.start())))
+            at = end + len(closer)
 
 
 def _codes(parser: MarkdownIt, content: str) -> tuple[Code, ...]:

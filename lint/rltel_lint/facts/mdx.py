@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 
 from markdown_it import MarkdownIt
+from markdown_it.ruler import RuleOptionsType
 from markdown_it.rules_block import StateBlock
 
 _TAG_LINE = re.compile(r"(?:</?[A-Za-z][^<>]*>|<>|</>)(?:\s*(?:</?[A-Za-z][^<>]*>|<>|</>))*\s*$")
@@ -20,7 +21,7 @@ _COMMENTS = (("{/*", "*/}"), ("<!--", "-->"))
 def add_mdx(parser: MarkdownIt) -> None:
     """Teaches a Markdown parser to tolerate MDX."""
     parser.disable(["code", "html_block"], ignoreInvalid=True)
-    alternatives = {"alt": ["paragraph", "reference", "blockquote", "list"]}
+    alternatives = RuleOptionsType(alt=["paragraph", "reference", "blockquote", "list"])
     parser.block.ruler.before("table", "mdx_comment", _comment, alternatives)
     parser.block.ruler.before("table", "mdx_tag", _tag, alternatives)
     parser.block.ruler.before("table", "mdx_module", _module)
@@ -42,14 +43,18 @@ def _comment(state: StateBlock, start: int, end: int, silent: bool) -> bool:
     """A comment that begins a line: ``{/* ... */}``, or the HTML one that is tolerated."""
     first = _line(state, start)
     closer = next((stop for opener, stop in _COMMENTS if first.startswith(opener)), None)
-    if closer is None:
+    if closer is None or state.env.get(closer) == "missing":
+        return False
+    if state.src.find(closer, state.bMarks[start]) < 0:
+        state.env[closer] = "missing"  # so it is for every later line: do not look again
         return False
     if silent:
         return True
+    lines = []
     for line in range(start, end):
-        if closer in _line(state, line):
-            content = "\n".join(_line(state, at) for at in range(start, line + 1))
-            _finish(state, start, line + 1, content)
+        lines.append(_line(state, line))
+        if closer in lines[-1]:
+            _finish(state, start, line + 1, "\n".join(lines))
             return True
     return False
 

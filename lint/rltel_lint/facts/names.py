@@ -27,7 +27,9 @@ _LINK_TARGET = re.compile(r"\]\([^()\s]*\)|\]\[[^\[\]]*\]")
 _BETWEEN = re.compile(r"[\s,/+&;|*~_\[\]`]*(?:\b(?:and|or|plus|then)\b)?[\s,/+&;|*~_\[\]`]*$")
 _BEFORE = re.compile(r"(?:[\s*~_\[\]`]|\b(?:the|a|group|span|preset|tag|metric|attribute)\b)*$")
 _ASIDE = re.compile(r"\([^()]*\)")
-_EMPTY = re.compile(r"[\s*_~()]*(?:none|n/?a|[-–—]+|nothing|\u2717|)?(?![\w/])[\s*_~()]*(?:—.*|–.*)?$")
+_EMPTY = re.compile(
+    r"[\s*_~()]*(?:none|n/?a|[-\u2013—]+|nothing|\u2717|)?(?![\w/])[\s*_~()]*(?:—.*|\u2013.*)?$"
+)
 _DOTTED_KINDS = frozenset({"span", "metric", "attribute", "resource"})
 _MAX_LENGTH = 300
 
@@ -105,7 +107,9 @@ def subject_names(cell: Inline, kind: str, namespace: str, *, strict: bool = Tru
         for name in _split(code, index):
             if index in leading or old:
                 good = is_name(name.text, kind, strict=strict)
-                good = good or (dotted and in_namespace(name.text, namespace) and is_dotted(name.text))
+                good = good or (
+                    dotted and in_namespace(name.text, namespace) and is_dotted(name.text)
+                )
                 # Which words are spans of a name without a dot, the place alone decides.
                 good = good or (dotted and not found and kind == "span" and _bare_span(cell, name))
             else:

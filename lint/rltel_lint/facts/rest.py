@@ -67,19 +67,21 @@ def _settings() -> Any:
     return settings
 
 
-class _Run(nodes.Text):  # type: ignore[misc]
+class _Run(nodes.Text):
     """Running text as it was written, and the line at which docutils believes it begins."""
 
     line_hint: int = 0
 
 
-class _Verbatim(states.Inliner):  # type: ignore[misc]
+class _Verbatim(states.Inliner):
     """Leaves running text as it is: docutils gives inline nodes no column."""
 
     def init_customizations(self, settings: Any) -> None:
         """Compiles no patterns: none are used."""
 
-    def parse(self, text: str, lineno: int, memo: Any, parent: Any) -> tuple[list[_Run], list[Any]]:
+    def parse(
+        self, text: str, lineno: int, memo: Any, parent: Any
+    ) -> tuple[list[nodes.Node], list[nodes.system_message]]:
         """Returns the text as one node."""
         run = _Run(text)
         run.line_hint = lineno
@@ -172,7 +174,7 @@ class _Reader:
     def _rows(self, part: nodes.Element) -> list[tuple[Inline, ...]]:
         rows: list[tuple[Inline, ...]] = []
         held: dict[int, tuple[int, Inline]] = {}  # column: rows still covered, and by what
-        for row in part.children:
+        for row in part.findall(nodes.row):
             cells: list[Inline] = []
 
             def covered(cells: list[Inline] = cells) -> None:
@@ -182,7 +184,7 @@ class _Reader:
                         held[len(cells)] = (left - 1, inline)
                     cells.append(inline)
 
-            for entry in row.children:
+            for entry in row.findall(nodes.entry):
                 covered()
                 inline = self._inline(entry)
                 if entry.get("morerows"):
@@ -223,7 +225,7 @@ class _Reader:
         return min(max(hint, 0), len(self.lines) - 1), 0
 
     def _fence(self, node: nodes.Element) -> None:
-        classes = node.get("classes", [])
+        classes: list[str] = node.get("classes", [])
         language = str(classes[1]).lower() if classes[:1] == ["code"] and classes[1:] else ""
         if isinstance(node, nodes.doctest_block):
             language = "pycon"

@@ -13,16 +13,59 @@ _DIRECTIVE = re.compile(r"(?P<indent>\s*)\.\. (?P<name>[A-Za-z][\w:.+-]*?)::(?P<
 _OPTION = re.compile(r"\s+:(?P<name>[A-Za-z][\w-]*):(?:\s|$)")
 
 _CODE = frozenset(
-    "code code-block sourcecode parsed-literal prompt testcode testoutput testsetup".split()
+    {
+        "code",
+        "code-block",
+        "sourcecode",
+        "parsed-literal",
+        "prompt",
+        "testcode",
+        "testoutput",
+        "testsetup",
+    }
 )
 # Content that is not prose, or that would open files, run code or change docutils' state.
 _DROPPED = frozenset(
-    "include raw literalinclude toctree role default-role math mermaid graphviz digraph graph uml"
-    " plantuml highlight image figure meta index autosummary productionlist doctest title date"
-    " bibliography".split()
+    {
+        "include",
+        "raw",
+        "literalinclude",
+        "toctree",
+        "role",
+        "default-role",
+        "math",
+        "mermaid",
+        "graphviz",
+        "digraph",
+        "graph",
+        "uml",
+        "plantuml",
+        "highlight",
+        "image",
+        "figure",
+        "meta",
+        "index",
+        "autosummary",
+        "productionlist",
+        "doctest",
+        "title",
+        "date",
+        "bibliography",
+    }
 )
 _ADMONITIONS = frozenset(
-    "note warning tip important hint caution danger attention error admonition".split()
+    {
+        "note",
+        "warning",
+        "tip",
+        "important",
+        "hint",
+        "caution",
+        "danger",
+        "attention",
+        "error",
+        "admonition",
+    }
 )
 _TABLE_OPTIONS = {
     "table": {"align", "class", "name", "width", "widths"},

@@ -123,8 +123,8 @@ class SourceFacts:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")
                 tree = ast.parse(self.text)
-        except (SyntaxError, ValueError, RecursionError, MemoryError):
-            return self._units_by_libcst()
+        except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
+            return self._units_by_libcst(error)
         return tuple(self._index(tree.body))
 
     @cached_property
@@ -170,7 +170,7 @@ class SourceFacts:
             for first, last, statements in merged
         )
 
-    def _units_by_libcst(self) -> tuple[Unit, ...]:
+    def _units_by_libcst(self, refused: BaseException) -> tuple[Unit, ...]:
         from rltel_lint.facts.lower import lower
 
         try:
@@ -178,9 +178,9 @@ class SourceFacts:
         except RecursionError:
             self.note(1, "is nested too deeply to be read")
             return ()
-        except Exception as error:
-            line = getattr(error, "raw_line", 1) or 1
-            self.note(line, _reason(error))
+        except Exception:
+            line = refused.lineno if isinstance(refused, SyntaxError) else None
+            self.note(line or 1, _reason(refused))
             return ()
         return tuple(
             Unit(
@@ -194,8 +194,8 @@ class SourceFacts:
         )
 
 
-def _reason(error: Exception) -> str:
-    message = getattr(error, "message", None) or str(error)
+def _reason(error: BaseException) -> str:
+    message = getattr(error, "msg", None) or getattr(error, "message", None) or str(error)
     return " ".join(message.split()).rstrip(".")[:200] or type(error).__name__
 
 

@@ -25,11 +25,11 @@ class Reading:
     """What was read of a table: its entries and the code spans that they used up."""
 
     entries: list[DocumentEntry] = field(default_factory=list)
-    used: set[tuple[int, int]] = field(default_factory=set)  # identity of a cell, code's index
+    used: dict[int, set[int]] = field(default_factory=dict)  # by a cell's identity
 
 
 class _Subject(NamedTuple):
-    index: int
+    column: int
     kind: EntryKind
     strict: bool
 
@@ -64,9 +64,7 @@ def _names_ours(table: Table, namespace: str) -> bool:
     return any(in_namespace(code.text, namespace) for cell in cells for code in cell.codes)
 
 
-def _subject(
-    table: Table, columns: list[Column], marker: str, context: Context
-) -> _Subject | None:
+def _subject(table: Table, columns: list[Column], marker: str, context: Context) -> _Subject | None:
     """Finds the column that documents, and what it documents."""
     if marker:
         return _marked_subject(table, columns, marker, context)
@@ -78,7 +76,7 @@ def _subject(
     kind = found.kind
     if kind == "attribute" and context.about_resource():
         kind = "resource"
-    if kind == "group" and any(n.text == "all" for n in _names(table, found.index, kind, context)):
+    if kind == "group" and any(n.text == "all" for n in _names(table, found.column, kind, context)):
         kind = "preset"  # "all" is a preset, never a group
     return found._replace(kind=kind)
 
@@ -153,11 +151,11 @@ def _read_row(
     reading: Reading,
     seen: set[tuple[int, int]],
 ) -> None:
-    if subject.index >= len(row):
+    if subject.column >= len(row):
         return
-    values = _values(row, columns, subject.index)
-    status = _row_status(row, subject.index, context)
-    cell = row[subject.index]
+    values = _values(row, columns, subject.column)
+    status = _row_status(row, subject.column, context)
+    cell = row[subject.column]
     names = subject_names(cell, subject.kind, context.namespace, strict=subject.strict)
     _add(cell, names, subject.kind, status, values, number, marker, context, reading, seen)
     if subject.kind != "group":
@@ -194,7 +192,7 @@ def _add(
         final = own if own != "active" else status
         entry = context.entry(kind, name, cell, final, values, number)
         if name.code >= 0:
-            reading.used.add((id(cell), name.code))
+            reading.used.setdefault(id(cell), set()).add(name.code)
         if entry and (entry.place.line, entry.place.column) not in seen:
             seen.add((entry.place.line, entry.place.column))
             reading.entries.append(entry)

@@ -9,9 +9,9 @@ from rltel_lint.facts.names import in_namespace, is_dotted
 from rltel_lint.facts.pages import Fence
 
 _TEXT_LANGUAGES = frozenset({"", "text", "txt", "plain", "plaintext", "none", "tree"})
-_LINE = re.compile(r"(?P<lead>[\s│├└─┬╰┌|+`\\–-]*)(?P<name>[A-Za-z_<{][^\s#]*)(?P<rest>.*)")
+_LINE = re.compile(r"(?P<lead>[\s│├└─┬╰┌|+`\\\u2013-]*)(?P<name>[A-Za-z_<{][^\s#]*)(?P<rest>.*)")
 _BRANCH = re.compile(r"[│├└╰]|\+--|\|--|`--")
-_GROUP = re.compile(r"\s*#\s*`?(?P<group>[a-z][a-z0-9_]*)`?\s*(?:\(.*|[—–-]\s.*)?$")
+_GROUP = re.compile(r"\s*#\s*`?(?P<group>[a-z][a-z0-9_]*)`?\s*(?:\(.*|[—\u2013-]\s.*)?$")
 _NO_GROUP = frozenset({"reserved", "retired", "removed", "deprecated", "planned", "optional"})
 
 
@@ -31,7 +31,7 @@ def is_text(fence: Fence) -> bool:
 
 
 def tree_names(fence: Fence, namespace: str, *, marked: bool) -> list[TreeName]:
-    """Returns the spans that a text block draws as a tree or lists one to a line.
+    """Returns the spans that a text block draws as a tree or lists one to a line, each once.
 
     Args:
         fence: The block.
@@ -56,6 +56,5 @@ def tree_names(fence: Fence, namespace: str, *, marked: bool) -> list[TreeName]:
         word = group["group"] if group and group["group"] not in _NO_GROUP else ""
         found.append(TreeName(name, number, match.start("name"), word, rest.lstrip("# ")))
     if not marked and not any(in_namespace(name.text, namespace) for name in found):
-        # Without the project's prefix a drawing is rather one of files or modules.
-        return found if branching and found and all(name.group for name in found[:1]) else []
-    return found
+        return []  # a drawing of files or modules
+    return list({name.text: name for name in reversed(found)}.values())[::-1]

@@ -34,6 +34,10 @@ _FILLER = (
     r"(?:\W|\b(?:it|this|that|the|span|spans|group|metric|attribute|tag|name|now|is|was|are|were"
     r"|has|have|been|currently|still|and|today)\b)*"
 )
+_START_WORDS: tuple[tuple[str, Status], ...] = (
+    ("retired|removed|deprecated|renamed|dropped|obsolete|superseded|replaced|gone", "retired"),
+    ("reserved|planned|not yet", "reserved"),
+)
 _AT_START: tuple[tuple[re.Pattern[str], Status], ...] = tuple(
     (
         re.compile(
@@ -42,12 +46,9 @@ _AT_START: tuple[tuple[re.Pattern[str], Status], ...] = tuple(
         ),
         status,
     )
-    for words, status in (
-        ("retired|removed|deprecated|renamed|dropped|obsolete|superseded|replaced|gone", "retired"),
-        ("reserved|planned|not yet", "reserved"),
-    )
+    for words, status in _START_WORDS
 )
-_CLAUSE = re.compile(r"[.;()\[\]—–:,]|\s-\s|\bbut\b")
+_CLAUSE = re.compile(r"[.;()\[\]—\u2013:,]|\s-\s|\bbut\b")
 _SENTENCE = re.compile(r"(?<=[.!?;])\s+")
 _FORMERLY = re.compile(
     r"\b(?:formerly|previously|was|were|renamed from|replaces|instead of|no longer|old name|once)"
@@ -110,4 +111,4 @@ class Negations:
 
 def _masked(inline: Inline) -> str:
     text = inline.masked(_CODE_FILLER).lower()
-    return text.replace("*", " ").replace("’", "'")
+    return text.replace("*", " ").replace("\u2019", "'")

@@ -24,7 +24,7 @@ class Passed:
     expr: n.Expr | None
     scope: Scope
     statement: n.Stmt | None = None
-    frame: Frame = field(default_factory=lambda: Frame())
+    frame: Frame = field(default_factory=lambda: _empty())
     on_use: Callable[[], None] | None = None
 
 
@@ -44,6 +44,10 @@ class Frame:
 
 
 EMPTY = Frame()
+
+
+def _empty() -> Frame:
+    return EMPTY
 
 
 def bind(

@@ -12,7 +12,6 @@ from rltel_lint.project.model import Class, Function, Module, Scope, own_nodes
 from rltel_lint.project.modules import ModuleTable
 from rltel_lint.project.resolve import Entities, Handle, Instance, RemoteMethod, Resolver
 
-
 Words = tuple[str, ...]
 
 
@@ -67,6 +66,19 @@ class CallFinder:
         Args:
             words: Each a word, or several that must all stand in the file, the last in the unit.
         """
+        for module, unit, _ in self._mentioning(words):
+            yield module, unit
+
+    def named(self, words: Iterable[str | Words]) -> Iterator[CallSite]:
+        """Yields the calls whose callee is spelled with one of the words or a local alias."""
+        for module, unit, here in self._mentioning(words):
+            for site in self.sites(module, unit):
+                if not here.isdisjoint(_spelled(site.call.func)):
+                    yield site
+
+    def _mentioning(
+        self, words: Iterable[str | Words]
+    ) -> Iterator[tuple[Module, Unit, frozenset[str]]]:
         wanted = [(word,) if isinstance(word, str) else word for word in words]
         for module in self._modules:
             text = module.facts.text
@@ -75,7 +87,7 @@ class CallFinder:
             if here:
                 for unit in module.facts.all_units():
                     if any(word in unit.text for word in here):
-                        yield module, unit
+                        yield module, unit, here
 
     @staticmethod
     def _with_aliases(module: Module, words: Iterable[str]) -> frozenset[str]:
@@ -127,10 +139,9 @@ class CallFinder:
         if isinstance(target, Function) and target.name == "__init__" and target.owner:
             yield from self.callers(target.owner)
             return
-        for module, unit in self.mentioning([target.name]):
-            for site in self.sites(module, unit):
-                if target in self.called(site):
-                    yield site
+        for site in self.named([target.name]):
+            if target in self.called(site):
+                yield site
 
     def called(self, site: CallSite) -> set[Function | Class]:
         """Returns the functions and classes of the project that a call may run."""
@@ -155,6 +166,27 @@ class CallFinder:
             elif isinstance(entity, Handle):
                 continue
         return found
+
+
+def _spelled(func: n.Expr) -> Iterator[str]:
+    """Yields the names in a callee: of ``a.b(x).c`` those are ``a``, ``b`` and ``c``."""
+    while True:
+        if isinstance(func, n.Attribute):
+            yield func.attr
+            func = func.base
+        elif isinstance(func, n.Call):
+            yield from (
+                arg.value.value
+                for arg in func.args
+                if isinstance(arg.value, n.Const) and isinstance(arg.value.value, str)
+            )
+            func = func.func
+        elif isinstance(func, n.Subscript):
+            func = func.base
+        else:
+            if isinstance(func, n.Name):
+                yield func.id
+            return
 
 
 def _aliases(unit: Unit, word: str) -> Iterator[str]:

@@ -192,22 +192,20 @@ class GroupFinder:
 
     def _registrations(self) -> None:
         known = self._vocabulary.registrations
-        for module, unit in self._finder.mentioning([call.words for call in known]):
-            for site in self._finder.sites(module, unit):
-                registered = call_means(site, known, self._resolver)
-                if registered is None or registered.params is None:
-                    continue
-                given = bind(site.call, registered.params, site.scope, site.statement)
-                groups, presets = given.get("groups"), given.get("presets")
-                if groups is not None and groups.expr is not None:
-                    self._register(groups.expr, site.scope, site.statement)
-                if presets is not None and isinstance(presets.expr, n.Dict):
-                    self._presets(presets.expr, site.scope)
-                elif presets is not None and presets.expr is not None:
-                    displays = self._evaluator.displays(presets.expr, site.scope)
-                    for display, where in displays or ():
-                        if isinstance(display, n.Dict):
-                            self._presets(display, where)
+        for site in self._finder.named([call.words for call in known]):
+            registered = call_means(site, known, self._resolver)
+            if registered is None or registered.params is None:
+                continue
+            given = bind(site.call, registered.params, site.scope, site.statement)
+            groups, presets = given.get("groups"), given.get("presets")
+            if groups is not None and groups.expr is not None:
+                self._register(groups.expr, site.scope, site.statement)
+            if presets is not None and isinstance(presets.expr, n.Dict):
+                self._presets(presets.expr, site.scope)
+            elif presets is not None and presets.expr is not None:
+                for display, where in self._evaluator.displays(presets.expr, site.scope) or ():
+                    if isinstance(display, n.Dict):
+                        self._presets(display, where)
 
     def _register(self, expr: n.Expr, scope: Scope, statement: n.Stmt) -> None:
         if scope.module.name.startswith(self._library_prefixes()):

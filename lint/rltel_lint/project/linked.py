@@ -2,19 +2,43 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
 from functools import cached_property
 
+from rltel_lint.facts import nodes as n
 from rltel_lint.facts.entries import DocumentFacts
 from rltel_lint.facts.source import SourceFacts
+from rltel_lint.findings import Place
 from rltel_lint.project.calls import CallFinder
+from rltel_lint.project.containment import Containment
 from rltel_lint.project.documents import Documents
 from rltel_lint.project.evaluate import Evaluator
 from rltel_lint.project.groups import GroupFinder, Groups
 from rltel_lint.project.modules import ModuleTable
 from rltel_lint.project.resolve import Resolver
-from rltel_lint.project.spans import SpanFinder, Spans
+from rltel_lint.project.spans import SpanFinder, Spans, call_means
+from rltel_lint.values import HOLE
 from rltel_lint.vocabulary import Vocabulary
+
+
+@dataclass(frozen=True)
+class Settings:
+    """What the configuration says, where rules need it.
+
+    Attributes:
+        namespaces: Prefixes of the project's own names, such as ``rl.``.
+        reserved: Names that may have no emitter.
+        unmatched_globs: Configured globs without a file: key and glob.
+        config_path: The configuration file, relative to the project root.
+        config_text: Its text, to point into.
+    """
+
+    namespaces: tuple[str, ...] = ("rl.",)
+    reserved: tuple[str, ...] = ()
+    unmatched_globs: tuple[tuple[str, str], ...] = ()
+    config_path: str = "pyproject.toml"
+    config_text: str = ""
 
 
 class Project:
@@ -24,8 +48,7 @@ class Project:
         sources: Indexed Python files by path.
         documents: The documents' facts, in order of their paths.
         vocabulary: What the names mean.
-        namespaces: Prefixes of the project's own names, such as ``rl.``.
-        reserved: Names that the configuration allows to have no emitter.
+        settings: What the configuration says, where rules need it.
     """
 
     def __init__(
@@ -33,12 +56,16 @@ class Project:
         sources: Mapping[str, SourceFacts],
         documents: Iterable[DocumentFacts],
         vocabulary: Vocabulary,
-        namespaces: tuple[str, ...] = ("rl.",),
-        reserved: Iterable[str] = (),
+        settings: Settings | None = None,
     ) -> None:
+        settings = settings or Settings()
+        self.sources = sources
         self.vocabulary = vocabulary
-        self.namespaces = namespaces
-        self.documents = Documents(documents, reserved)
+        self.namespaces = settings.namespaces
+        self.unmatched_globs = settings.unmatched_globs
+        self._config_path = settings.config_path
+        self._config_lines = settings.config_text.splitlines()
+        self.documents = Documents(documents, settings.reserved)
         self.modules = ModuleTable(sources)
         self.resolver = Resolver(self.modules)
         self.finder = CallFinder(self.modules, self.resolver)
@@ -60,6 +87,59 @@ class Project:
         return GroupFinder(
             self.vocabulary, self.modules, self.resolver, self.finder, self.evaluator
         ).find()
+
+    @cached_property
+    def group_uses(self) -> dict[str, list[Place]]:
+        """For every group that some span or gate uses, where."""
+        found: dict[str, list[Place]] = {}
+        for site in self.spans.sites:
+            for group in site.group.literals if site.group is not None else ():
+                found.setdefault(group, []).append(site.place)
+        for group, place in self._gates():
+            found.setdefault(group, []).append(place)
+        return found
+
+    def _gates(self) -> Iterator[tuple[str, Place]]:
+        gates = self.vocabulary.gates
+        for site in self.finder.named([gate.words for gate in gates]):
+            gate = call_means(site, gates, self.resolver)
+            if gate is not None and site.call.args:
+                asked = site.call.args[0].value
+                for group in self.evaluator.of(asked, site.scope, site.statement).literals:
+                    yield group, site.place
+
+    @property
+    def open_groups(self) -> bool:
+        """Whether some span's group is not known, so that any group may be in use."""
+        return any(
+            site.group is not None and HOLE in site.group.templates for site in self.spans.sites
+        )
+
+    @cached_property
+    def containment(self) -> Containment:
+        """What runs inside a span."""
+        return Containment(self.spans, self.finder)
+
+    @cached_property
+    def unbucketed_categories(self) -> frozenset[str]:
+        """Efficiency categories whose spans carry no bucket: the library's and the project's."""
+        found = set(self.vocabulary.unbucketed_categories)
+        for name in self.vocabulary.unbucketed_sets:
+            for module in self.modules:
+                if name in module.facts.text and name in module.facts.bindings:
+                    at = n.Name((1, 0, 1, 0), name)
+                    for value in self.evaluator.elements(at, module) or ():
+                        found |= set(value.literals)
+        return frozenset(found)
+
+    def configured_at(self, value: str) -> Place:
+        """Returns where the configuration names something; its first line if that is not clear."""
+        for number, line in enumerate(self._config_lines, 1):
+            column = line.find(value)
+            if column >= 0 and not line.lstrip().startswith("#"):
+                end = column + len(value) + 1
+                return Place(self._config_path, number, column + 1, number, end)
+        return Place(self._config_path)
 
     def in_namespace(self, name: str) -> bool:
         """Whether a name is one of the project's own by its prefix."""

@@ -244,14 +244,13 @@ class Resolver:
             yield from self._imported(node, name, scope.module)
         elif isinstance(node, n.Parameter):
             yield from self._parameter(node, scope)
-        elif binding.value is not None:
-            yield from self.of(binding.value, scope)
+        else:
+            if binding.value is not None:
+                yield from self.of(binding.value, scope)
+            elif binding.element_of is not None:
+                yield from self.elements(binding.element_of, scope)
             if isinstance(node, n.Assign) and node.annotation is not None:
                 yield from self.annotated(node.annotation, scope)
-        elif binding.element_of is not None:
-            yield from self.elements(binding.element_of, scope)
-        elif isinstance(node, n.Assign) and node.annotation:
-            yield from self.annotated(node.annotation, scope)
 
     def _parameter(self, node: n.Parameter, scope: Scope) -> Iterator[Entity]:
         if not isinstance(scope, Function):
@@ -298,9 +297,9 @@ class Resolver:
     @staticmethod
     def _instances(found: Entities) -> Iterator[Entity]:
         for entity in found:
-            if isinstance(entity, Class):
-                yield Instance(entity)
-            elif isinstance(entity, External) and not entity.name.startswith("builtins."):
+            if isinstance(entity, Class) or (
+                isinstance(entity, External) and not entity.name.startswith("builtins.")
+            ):
                 yield Instance(entity)
 
     # -- imports ------------------------------------------------------------------------

@@ -1,9 +1,8 @@
 """Where spans are opened: sites of known helpers, and of helpers that the code defines itself.
 
-A function that forwards its parameters into a span's name or group is a span helper too, if it
-hands the span to its caller: a context manager, a function that returns the span's context, or a
-decorator factory. Its sites are its calls, to any depth. A function that merely opens a span
-under a name it was given keeps the site; its callers supply the names.
+A function that forwards a parameter into a span's name or group is a span helper too: its sites
+are its calls, to any depth. It may hand the span to its caller (a context manager, a function
+that returns the span's context, a decorator factory) or open and end it on its own.
 """
 
 from __future__ import annotations
@@ -32,7 +31,7 @@ class SpanSite:
     Attributes:
         at: The call.
         helper: The vocabulary's helper at the bottom.
-        use: How the span lives, as seen from this call.
+        use: How the span lives, as seen from this call; ``None`` if within the call.
         via: The project's own helpers between this call and the vocabulary's, nearest first.
         names: Evaluates the span's names, for arguments of the functions around.
         groups: Evaluates the span's group; ``None`` for a helper without one.
@@ -41,7 +40,7 @@ class SpanSite:
 
     at: CallSite
     helper: SpanHelper
-    use: Use
+    use: Use | None
     via: tuple[Function, ...]
     evaluate_name: Callable[[Frame], Strings]
     evaluate_group: Callable[[Frame], Strings] | None
@@ -67,6 +66,19 @@ class SpanSite:
         """The function around the call."""
         return self.at.function
 
+    def attribute_keys(self) -> Iterator[str]:
+        """Yields the attributes given at the call under literal keys, dotted ones too."""
+        taken = {param.name for param in self.helper.params.items}
+        for function in self.via:
+            taken |= {param.name for param in function.node.params.items}
+        for arg in self.at.call.args:
+            if arg.keyword is not None and arg.keyword not in taken:
+                yield arg.keyword
+            if arg.star == "**" and isinstance(arg.value, n.Dict):
+                for key, _ in arg.value.items:
+                    if isinstance(key, n.Const) and isinstance(key.value, str):
+                        yield key.value
+
 
 @dataclass(eq=False)
 class Spans:
@@ -74,12 +86,21 @@ class Spans:
 
     Attributes:
         sites: The sites, sorted by place.
-        helpers: The project's own span helpers and how each hands on its span.
-        mentioned: Helper names that some file imports or calls, recognised or not.
+        inner: The calls inside the project's own span helpers.
+        helpers: The project's own span helpers and how each hands on its span; ``None`` for one
+            that opens and ends the span on its own.
     """
 
     sites: list[SpanSite] = field(default_factory=list)
-    helpers: dict[Function, Use] = field(default_factory=dict)
+    inner: list[SpanSite] = field(default_factory=list)
+    helpers: dict[Function, Use | None] = field(default_factory=dict)
+
+    def opening(self) -> Iterator[SpanSite]:
+        """Yields the sites at which a span really opens, in the function that they stand in."""
+        yield from (site for site in self.sites if site.use is not None)
+        for site in self.inner:
+            if site.function is not None and self.helpers.get(site.function, "") is None:
+                yield site
 
 
 class SpanFinder:
@@ -118,6 +139,7 @@ class SpanFinder:
             if forwarding and callers:
                 function, use = forwarding
                 spans.helpers[function] = use
+                spans.inner.append(site)
                 todo += [(self._through(site, function, use, call), depth + 1) for call in callers]
             else:
                 spans.sites.append(site)
@@ -127,10 +149,8 @@ class SpanFinder:
     # -- known helpers ------------------------------------------------------------------
 
     def _known_sites(self) -> Iterator[SpanSite]:
-        for module, unit in self._finder.mentioning(self._by_name):
-            if self.implements(f"{module.name}."):
-                continue
-            for site in self._finder.sites(module, unit):
+        for site in self._finder.named(self._by_name):
+            if not self.implements(f"{site.scope.module.name}."):
                 helper = self.helper_of(site)
                 if helper is not None:
                     yield self._site(site, helper)
@@ -204,23 +224,18 @@ class SpanFinder:
 
     # -- the project's own helpers ------------------------------------------------------
 
-    def _forwarding(self, site: SpanSite) -> tuple[Function, Use] | None:
-        """The function around a site that hands its span on, if a parameter decides name or group."""
+    def _forwarding(self, site: SpanSite) -> tuple[Function, Use | None] | None:
+        """The function that hands a site's span on, if a parameter of it decides the span."""
         for function, use in _handed_on(site):
-            used: list[str] = []
-            probe = {
-                param.name: Passed(None, function, on_use=lambda: used.append(""))
-                for param in function.node.params.items
-            }
-            frame = EMPTY.entering(function, probe)
-            site.evaluate_name(frame)
-            if site.evaluate_group is not None:
-                site.evaluate_group(frame)
-            if used:
+            if _depends(site, function):
                 return function, use
+        if site.function is not None and _depends(site, site.function):
+            return site.function, None
         return None
 
-    def _through(self, inner: SpanSite, function: Function, use: Use, call: CallSite) -> SpanSite:
+    def _through(
+        self, inner: SpanSite, function: Function, use: Use | None, call: CallSite
+    ) -> SpanSite:
         """The site of a call of a helper that the project defines."""
         evaluator = self._evaluator
 
@@ -281,6 +296,18 @@ def _argument(
     return unknown(f"{name} is not passed")
 
 
+def _depends(site: SpanSite, function: Function) -> bool:
+    """Whether a parameter of the function decides a site's name or group."""
+    used: list[bool] = []
+    probe = Passed(None, function, on_use=lambda: used.append(True))
+    params = {param.name: probe for param in function.node.params.items}
+    frame = EMPTY.entering(function, params)
+    site.evaluate_name(frame)
+    if site.evaluate_group is not None:
+        site.evaluate_group(frame)
+    return bool(used)
+
+
 def _handed_on(site: SpanSite) -> Iterator[tuple[Function, Use]]:
     """Yields the functions around a site that hand its span to their caller."""
     function = site.function
@@ -288,7 +315,7 @@ def _handed_on(site: SpanSite) -> Iterator[tuple[Function, Use]]:
         return
     if is_context_manager(function) and site.use in {"context", "start", "stream"}:
         yield function, "context"
-    elif _returns(function, site):
+    elif site.use is not None and _returns(function, site):
         yield function, site.use
     outer, inner = function.outer, function
     while outer is not None:

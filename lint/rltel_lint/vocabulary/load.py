@@ -13,10 +13,10 @@ from typing import Any, Literal, get_args
 
 from rltel_lint.facts import nodes as n
 from rltel_lint.vocabulary.model import (
-    KnownCall,
     Carriers,
     GroupClass,
     Kind,
+    KnownCall,
     Metrics,
     SpanHelper,
     Use,
@@ -30,13 +30,20 @@ else:
 
 _NOWHERE = (0, 0, 0, 0)
 _HELPER_KEYS = (*("signature", "module", "use", "kind", "group", "span", "receiver", "remedy"),)
-_GROUP_KEYS = ("module", "values", "umbrellas", "presets")
+_GROUP_KEYS = ("module", "values", "umbrellas", "presets", "buckets")
 _CARRIER_KEYS = tuple(Carriers.__dataclass_fields__)
 _METRIC_KEYS = tuple(Metrics.__dataclass_fields__)
 _TOP_KEYS = (
     *("modules", "helpers", "methods", "groups", "registrations", "attachers", "carriers"),
     *("metrics", "preset_attributes", "umbrella_sets", "alias_prefix", "efficiency_group"),
-    *("unbucketed_categories", "constants", "gates", "emitted_spans", "emitted_metrics"),
+    *(
+        "unbucketed_categories",
+        "constants",
+        "unbucketed_sets",
+        "gates",
+        "emitted_spans",
+        "emitted_metrics",
+    ),
 )
 
 
@@ -153,6 +160,7 @@ def _parse(table: Mapping[str, Any], where: str) -> Vocabulary:
         unbucketed_categories=frozenset(
             _texts(table.get("unbucketed_categories", []), f"{where}.unbucketed_categories")
         ),
+        unbucketed_sets=_texts(table.get("unbucketed_sets", []), f"{where}.unbucketed_sets"),
         attachers=_callables(section("attachers"), modules, f"{where}.attachers"),
         gates=_callables(section("gates"), modules, f"{where}.gates"),
         emitted_spans=_texts(table.get("emitted_spans", []), f"{where}.emitted_spans"),
@@ -205,6 +213,7 @@ def _group_class(name: str, value: Any, modules: tuple[str, ...], where: str) ->
         values=dict(_mapping(table.get("values", {}), f"{where}.values")),
         umbrellas=frozenset(_texts(table.get("umbrellas", []), f"{where}.umbrellas")),
         presets={key: _texts(groups, f"{where}.presets.{key}") for key, groups in presets.items()},
+        buckets=_mapping(table.get("buckets", {}), f"{where}.buckets"),
     )
 
 
@@ -213,7 +222,7 @@ def _carriers(table: Mapping[str, Any], modules: tuple[str, ...], where: str) ->
     found: dict[str, Any] = {"keyword": _text(table.get("keyword", ""), f"{where}.keyword")}
     for key in _CARRIER_KEYS:
         if key in table and key != "keyword":
-            if key == "init_names":
+            if key in {"init_names", "root_groups"}:
                 found[key] = _texts(table[key], f"{where}.{key}")
             else:
                 found[key] = _callables(table[key], modules, f"{where}.{key}", key == "by_name")
@@ -252,7 +261,7 @@ def _callable(
     module, _, last = name.rpartition(":")
     if not all(part.isidentifier() for part in last.split(".")):
         raise VocabularyError(f'{where}: {name!r} is not a name; write "name" or "module:name"')
-    return KnownCall(last, (module,) if module else modules, params)
+    return KnownCall(last, (module,) if module else modules, params, imported=bool(module))
 
 
 def _own_modules(table: Mapping[str, Any], modules: tuple[str, ...], where: str) -> tuple[str, ...]:

@@ -54,6 +54,7 @@ class GroupClass:
         values: Constant name to group.
         umbrellas: The groups that only enclose others.
         presets: Preset name to groups.
+        buckets: Group to the goodput bucket that its spans carry.
     """
 
     name: str
@@ -61,6 +62,7 @@ class GroupClass:
     values: Mapping[str, str] = field(default_factory=dict)
     umbrellas: frozenset[str] = frozenset()
     presets: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    buckets: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -71,16 +73,19 @@ class KnownCall:
         name: The name it is called by.
         modules: Dotted prefixes under which it is meant; empty: any receiver, by name alone.
         params: Its parameters; ``None`` where the arguments do not matter.
+        imported: Whether only a file that names the module can mean it.
     """
 
     name: str
     modules: tuple[str, ...]
     params: n.Parameters | None = None
+    imported: bool = False
 
     @property
     def words(self) -> tuple[str, ...]:
         """The words that a file must contain to use it: ``Class.method`` has two."""
-        return tuple(self.name.split("."))
+        module = (self.modules[0].partition(".")[0],) if self.imported else ()
+        return (*module, *self.name.split("."))
 
 
 @dataclass(frozen=True)
@@ -96,6 +101,7 @@ class Carriers:
         accepting: Decorators that make a method accept the keyword.
         by_name: Methods that dispatch a remote method named by an argument.
         init_names: Words that make a constructor parameter a carrier.
+        root_groups: Groups whose spans are roots on purpose: what opens one needs no carrier.
     """
 
     keyword: str = "_otel_carrier"
@@ -106,6 +112,7 @@ class Carriers:
     accepting: tuple[KnownCall, ...] = ()
     by_name: tuple[KnownCall, ...] = ()
     init_names: tuple[str, ...] = ()
+    root_groups: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -140,6 +147,7 @@ class Vocabulary:
         alias_prefix: What a group constant's name starts with when it is the umbrella spelling.
         efficiency_group: The group of efficiency spans; empty without one.
         unbucketed_categories: Efficiency categories whose span has no bucket.
+        unbucketed_sets: Module-level names that hold more such categories.
         attachers: Functions and context managers that attach a context to the running code.
         carriers: How a trace context crosses processes.
         metrics: How logger keys become metrics.
@@ -158,6 +166,7 @@ class Vocabulary:
     alias_prefix: str = ""
     efficiency_group: str = ""
     unbucketed_categories: frozenset[str] = frozenset()
+    unbucketed_sets: tuple[str, ...] = ()
     attachers: tuple[KnownCall, ...] = ()
     carriers: Carriers = field(default_factory=Carriers)
     metrics: Metrics = field(default_factory=Metrics)
@@ -166,6 +175,10 @@ class Vocabulary:
     emitted_spans: tuple[str, ...] = ()
     emitted_metrics: tuple[str, ...] = ()
     own: frozenset[str] = frozenset()
+
+    def bucket_of(self, group: str) -> str:
+        """Returns the bucket of a library's group; empty for umbrellas and unknown groups."""
+        return next((k.buckets[group] for k in self.group_classes if group in k.buckets), "")
 
     def constant(self, dotted: str) -> str | None:
         """Returns the value of an outside library's constant, ``None`` if it is not known."""

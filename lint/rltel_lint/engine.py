@@ -1,0 +1,138 @@
+"""From texts to findings: facts of each file, one linked project, the selected rules."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from rltel_lint.config import Config
+from rltel_lint.errors import ConfigError
+from rltel_lint.facts.documents import extract_document
+from rltel_lint.facts.source import SourceFacts
+from rltel_lint.findings import Finding
+from rltel_lint.globs import Globs
+from rltel_lint.inventory import Inventory, take_inventory
+from rltel_lint.project.linked import Project, Settings
+from rltel_lint.rules.catalogue import ALL_RULES
+from rltel_lint.vocabulary import VocabularyError, load_vocabulary
+
+
+@dataclass(frozen=True)
+class Input:
+    """The texts of a project.
+
+    Attributes:
+        root: The project root, absolute.
+        sources: Python files by path relative to the root.
+        documents: Documents, likewise.
+        problems: Findings about files that could not be read.
+    """
+
+    root: Path
+    sources: Mapping[str, str]
+    documents: Mapping[str, str]
+    problems: tuple[Finding, ...] = ()
+
+
+@dataclass(frozen=True)
+class Summary:
+    """How much was looked at.
+
+    Attributes:
+        counts: A noun in the singular and a number, files first.
+    """
+
+    counts: Mapping[str, int] = field(default_factory=dict)
+
+
+class Result:
+    """What came of a project.
+
+    Attributes:
+        project: The linked project.
+        findings: The findings of the selected rules, sorted, before suppression.
+        summary: How much was looked at.
+    """
+
+    def __init__(self, project: Project, findings: tuple[Finding, ...], summary: Summary) -> None:
+        self.project = project
+        self.findings = findings
+        self.summary = summary
+
+    @property
+    def inventory(self) -> Inventory:
+        """What the code base emits."""
+        return take_inventory(self.project)
+
+
+def link(source: Input, config: Config) -> Project:
+    """Reads the facts of every file and links them.
+
+    Args:
+        source: The texts.
+        config: The configuration.
+
+    Raises:
+        ConfigError: The profile or the vocabulary table is wrong.
+    """
+    try:
+        vocabulary = load_vocabulary(config.profile, config.vocabulary)
+    except VocabularyError as error:
+        where = f"{config.file}: " if config.file else ""
+        raise ConfigError(f"{where}[tool.rltel-lint] {error}") from error
+    sources = {path: SourceFacts(path, text) for path, text in source.sources.items()}
+    namespace = config.namespace[0] if config.namespace else ""
+    documents = [
+        extract_document(path, text, namespace=namespace)
+        for path, text in sorted(source.documents.items())
+    ]
+    return Project(sources, documents, vocabulary, _settings(source, config))
+
+
+def analyse(source: Input, config: Config) -> Result:
+    """Checks a project.
+
+    Args:
+        source: The texts.
+        config: The configuration: it decides which rules run.
+
+    Returns:
+        The findings and what was looked at.
+
+    Raises:
+        ConfigError: The profile or the vocabulary table is wrong.
+    """
+    project = link(source, config)
+    found = [*source.problems, *_run(project, config)]
+    findings = tuple(sorted(dict.fromkeys(found), key=lambda one: one.sort_key))
+    return Result(project, findings, Summary(_counts(project)))
+
+
+def _run(project: Project, config: Config) -> Iterator[Finding]:
+    for rule in ALL_RULES:
+        if config.selects(rule.code, default=rule.default):
+            yield from rule().check(project)
+
+
+def _counts(project: Project) -> dict[str, int]:
+    names = {name for site in project.spans.sites for name in site.name.templates}
+    return {
+        "file": len(project.sources) + len(project.documents.facts),
+        "span": len(names),
+        "group": len(project.groups.names & set(project.group_uses)),
+        "documented span": len(project.documents.of_kind("span")),
+    }
+
+
+def _settings(source: Input, config: Config) -> Settings:
+    unmatched = [("source", glob) for glob in Globs(config.source).unmatched(source.sources)]
+    unmatched += [("docs", glob) for glob in Globs(config.docs).unmatched(source.documents)]
+    path, text = "pyproject.toml", ""
+    if config.file is not None:
+        try:
+            path = config.file.relative_to(source.root).as_posix()
+            text = config.file.read_text(encoding="utf-8")
+        except (OSError, ValueError):
+            text = ""
+    return Settings(config.namespace, config.reserved, tuple(unmatched), path, text)

@@ -1,0 +1,501 @@
+"""Which keys a mapping may have when it gets to an expression.
+
+Goes backwards: from the expression to what the name was bound to, through calls, returns and
+callers, and for each object to the places that write into it. Whatever cannot be followed makes
+a gap, so that nobody takes the keys that were found for all there are.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+from rltel_lint.facts import nodes as n
+from rltel_lint.project.binding import EMPTY, Frame
+from rltel_lint.project.calls import CallFinder, CallSite
+from rltel_lint.project.evaluate import Evaluator
+from rltel_lint.project.keys import (
+    NO_KEYS,
+    Keys,
+    from_outside,
+    gap,
+    key_at,
+    names_in,
+    substitute,
+    union,
+)
+from rltel_lint.project.loops import Loops
+from rltel_lint.project.model import Binding, Class, Function, Module, Scope
+from rltel_lint.project.reaching import reaching
+from rltel_lint.project.records import Records
+from rltel_lint.project.resolve import External, Instance, Resolver
+from rltel_lint.project.uses import Uses
+from rltel_lint.project.writers import Writers
+
+_DEPTH = 40
+_STEPS = 4000
+COPYING = frozenset({"dict", "OrderedDict", "MappingProxyType", "ChainMap", "UserDict"})
+_COPIES = frozenset({"copy", "deepcopy"})
+_FIELDS = frozenset({"asdict", "vars", "model_dump", "_asdict", "to_dict"})
+_PASSING = frozenset({"ray.get", "ray.put", "copy.copy", "copy.deepcopy", "typing.cast"})
+# Results of these hold what they were given, or what the project wrote elsewhere.
+_HANDS_ON = ("ray.", "torch.", "numpy.", "functools.", "itertools.", "builtins.", "asyncio.")
+_HANDS_ON += ("collections.", "concurrent.", "operator.", "contextlib.", "json.", "jax.")
+
+
+class Mappings:
+    """Reads the keys of mappings.
+
+    Args:
+        resolver: Resolves names.
+        finder: Finds callers.
+        evaluator: Evaluates keys.
+        uses: Finds the uses of names.
+        is_logger: Whether a call logs a mapping: such a call does not write into it.
+    """
+
+    def __init__(
+        self,
+        resolver: Resolver,
+        finder: CallFinder,
+        evaluator: Evaluator,
+        uses: Uses,
+        is_logger: Callable[[CallSite], bool],
+    ) -> None:
+        self._resolver = resolver
+        self._finder = finder
+        self._evaluator = evaluator
+        self._records = Records(resolver)
+        self._loops = Loops(self, evaluator, resolver)
+        self._writers = Writers(self, resolver, finder, evaluator, uses, is_logger)
+        self._depth = 0
+        self._steps = 0
+        self._active: set[tuple[int, int]] = set()
+
+    # -- entry --------------------------------------------------------------------------
+
+    def of(
+        self, expr: n.Expr, scope: Scope, at: n.Stmt | None = None, frame: Frame = EMPTY
+    ) -> Keys:
+        """Returns the keys of a mapping.
+
+        Args:
+            expr: The mapping.
+            scope: Where its names are looked up.
+            at: The statement of ``scope`` that holds it.
+            frame: Arguments of the functions that are looked at from a call.
+        """
+        if self._depth == 0:
+            self._steps = 0
+        self._steps += 1
+        key = (id(expr), id(frame))
+        if key in self._active:
+            return NO_KEYS  # what it adds to itself
+        if self._depth > _DEPTH or self._steps > _STEPS:
+            return gap("it goes through too many hands")
+        self._depth += 1
+        self._active.add(key)
+        try:
+            return self._of(expr, scope, at, frame)
+        finally:
+            self._depth -= 1
+            self._active.discard(key)
+
+    def key(self, expr: n.Expr, scope: Scope, at: n.Stmt | None, frame: Frame) -> Keys:
+        """Returns the mapping with the one key that an expression evaluates to."""
+        if isinstance(expr, n.Name):
+            copied = self._loops.copied(expr.id, scope, at, frame)
+            if copied is not None:
+                return copied
+        place = scope.place(expr)
+        found = []
+        for variant in self._loops.variants(expr, scope, at, frame):
+            found.append(key_at(self._evaluator.of(variant, scope, at, frame), place))
+        return union(found)
+
+    def _of(self, expr: n.Expr, scope: Scope, at: n.Stmt | None, frame: Frame) -> Keys:
+        def inner(part: n.Expr) -> Keys:
+            return self.of(part, scope, at, frame)
+
+        if isinstance(expr, n.Dict):
+            return union(
+                inner(value) if key is None else self.key(key, scope, at, frame)
+                for key, value in expr.items
+            )
+        if isinstance(expr, n.Name):
+            return self._name(expr.id, scope, at, frame)
+        if isinstance(expr, n.Call):
+            return self._call(expr, scope, at, frame)
+        if isinstance(expr, n.Attribute):
+            return self._attribute(expr, scope, at, frame)
+        if isinstance(expr, n.Comprehension) and expr.key is not None:
+            return self._comprehension(expr, expr.key, scope, at, frame)
+        if isinstance(expr, n.Conditional):
+            return inner(expr.body) | inner(expr.orelse)
+        if isinstance(expr, n.BoolOp) or (isinstance(expr, n.Binary) and expr.op == "|"):
+            return inner(expr.left) | inner(expr.right)
+        if isinstance(expr, (n.Await, n.NamedExpr)):
+            return inner(expr.value)
+        if isinstance(expr, n.Subscript):
+            return self._looked_up(expr, scope, at, frame)
+        if isinstance(expr, n.Const) and expr.value is None:
+            return NO_KEYS
+        return gap("it is computed")
+
+    # -- names --------------------------------------------------------------------------
+
+    def _name(self, name: str, scope: Scope, at: n.Stmt | None, frame: Frame) -> Keys:
+        bindings, where = self._resolver.lookup(name, scope)
+        if where is None:
+            return gap(f"{name} is not defined in the project")
+        local = isinstance(where, Function) and where is scope and at is not None
+        if isinstance(where, Function) and local and at is not None:
+            bindings = reaching(where, name, at)
+        bound = union(self._bound(binding, name, where, frame) for binding in bindings)
+        nodes = frozenset(binding.node for binding in bindings) if local else None
+        return bound | self._writers.of_name(name, where, frame, nodes)
+
+    def _bound(self, binding: Binding, name: str, where: Scope, frame: Frame) -> Keys:
+        node = binding.node
+        at = node if isinstance(node, n.Stmt) else None
+        if isinstance(node, n.Parameter):
+            return self._parameter(node, where, frame)
+        if isinstance(node, n.Import):
+            return self._imported(node, name, where)
+        if isinstance(node, n.WithItem):
+            return gap(f"{name} is bound by with")
+        if binding.value is not None:
+            return self.of(binding.value, where, at, frame)
+        if binding.element_of is not None:
+            return self._element_of(binding.element_of, where, at, frame)
+        if isinstance(node, n.AugAssign) and isinstance(where, Function):
+            return self._name(name, where, node, frame)
+        if isinstance(node, n.AugAssign):
+            return NO_KEYS  # what it adds is one of the writes
+        if isinstance(node, n.Assign) and node.value is None:
+            return NO_KEYS
+        if isinstance(node, n.Assign):
+            return self._unpacked(node, name, where, frame)
+        return gap(f"{name} is computed")
+
+    def _imported(self, node: n.Import, name: str, where: Scope) -> Keys:
+        source = self._resolver.imported_module(node, where.module)
+        original = next((first for first, bound in node.names if bound == name), name)
+        if isinstance(source, Module):
+            return self._name(original, source, None, EMPTY)
+        return from_outside(f"{source.name}.{original}") if source else gap("it is imported")
+
+    def _parameter(self, node: n.Parameter, where: Scope, frame: Frame) -> Keys:
+        if not isinstance(where, Function) or node.kind == "*":
+            return gap(f"{node.name} takes any arguments")
+        default = NO_KEYS
+        if node.default is not None:
+            default = self.of(node.default, where.parent or where.module)
+        given = frame.of(where) if node.kind != "**" else None
+        if given is not None:
+            passed = given.get(node.name)
+            if passed is None:
+                return default
+            if passed.expr is None:
+                return gap(f"{node.name} is passed by unpacking")
+            return self.of(passed.expr, passed.scope, passed.statement, passed.frame)
+        callers = self._evaluator.callers(where)
+        if not callers:
+            return default | gap(f"{where.label} has no caller that passes {node.name}")
+        if node.kind == "**":
+            return union(self._left_over(site, where) for site in callers)
+        return union(self._from_caller(site, where, node, default) for site in callers)
+
+    def _from_caller(
+        self, site: CallSite, function: Function, node: n.Parameter, default: Keys
+    ) -> Keys:
+        passed = self._evaluator.bound(site, function).get(node.name)
+        if passed is None:
+            return default
+        if passed.expr is None:
+            return gap(f"{node.name} is passed by unpacking")
+        return self.of(passed.expr, passed.scope, passed.statement, passed.frame)
+
+    def _left_over(self, site: CallSite, function: Function) -> Keys:
+        """The keywords of a call that its function takes by ``**``."""
+        taken = {p.name for p in function.node.params.items if p.kind in {"either", "keyword"}}
+        found = self.keywords(site.call, site.scope, site.statement, EMPTY)
+        kept = frozenset(key for key in found.found if not set(key.value.literals) <= taken)
+        return Keys(kept, found.gaps, found.outside)
+
+    def keywords(self, call: n.Call, scope: Scope, at: n.Stmt | None, frame: Frame) -> Keys:
+        """Returns the mapping of a call's keyword arguments."""
+        found = []
+        for arg in call.args:
+            if arg.keyword is not None:
+                name = n.Const(arg.at, arg.keyword)
+                found.append(self.key(name, scope, at, frame))
+            elif arg.star == "**":
+                found.append(self.of(arg.value, scope, at, frame))
+        return union(found)
+
+    def _element_of(self, container: n.Expr, where: Scope, at: n.Stmt | None, frame: Frame) -> Keys:
+        displays = self._evaluator.displays(container, where, at)
+        if displays is None or not all(isinstance(d, n.Sequence) for d, _ in displays):
+            return gap("it loops over something unknown")
+        return union(
+            self.of(element, holder, at if holder is where else None, frame)
+            for display, holder in displays
+            if isinstance(display, n.Sequence)
+            for element in display.elements
+        )
+
+    def _unpacked(self, node: n.Assign, name: str, where: Scope, frame: Frame) -> Keys:
+        for target in node.targets:
+            if isinstance(target, n.Sequence) and node.value is not None:
+                for index, element in enumerate(target.elements):
+                    if isinstance(element, n.Name) and element.id == name:
+                        width = len(target.elements)
+                        return self._item(node.value, index, width, where, node, frame)
+        return gap(f"{name} is unpacked")
+
+    def _item(
+        self, value: n.Expr, index: int, width: int, where: Scope, at: n.Stmt, frame: Frame
+    ) -> Keys:
+        """The element at one place of what an expression evaluates to."""
+        if isinstance(value, n.Await):
+            return self._item(value.value, index, width, where, at, frame)
+        if isinstance(value, n.Sequence) and len(value.elements) == width:
+            return self.of(value.elements[index], where, at, frame)
+        if isinstance(value, n.Call):
+            found = []
+            for function, entered in self._runs(value, where, at, frame):
+                for statement in _returns(function):
+                    if statement.value is not None:
+                        found.append(
+                            self._item(statement.value, index, width, function, statement, entered)
+                        )
+            if found:
+                return union(found)
+        return gap("it is unpacked")
+
+    # -- attributes and look-ups --------------------------------------------------------
+
+    def _attribute(self, expr: n.Attribute, scope: Scope, at: n.Stmt | None, frame: Frame) -> Keys:
+        if expr.attr == "__dict__":
+            return self._fields(expr.base, scope)
+        found: list[Keys] = []
+        for base in self._resolver.of(expr.base, scope):
+            if isinstance(base, Module):
+                found.append(self._name(expr.attr, base, None, EMPTY))
+            elif isinstance(base, External):
+                found.append(from_outside(f"{base.name}.{expr.attr}"))
+            cls = base.cls if isinstance(base, Instance) else base
+            if isinstance(cls, Class):
+                found.append(self._of_class(cls, expr.attr))
+        if not found:
+            return gap(f"the class of .{expr.attr} is not known")
+        return union(found)
+
+    def _of_class(self, cls: Class, attr: str) -> Keys:
+        for holder in self._resolver.mro(cls):
+            methods = holder.methods_named(attr)
+            if methods:
+                return union(self.returned(method, EMPTY) for method in methods)
+        return self._writers.of_attribute(attr, cls)
+
+    def _looked_up(
+        self, expr: n.Subscript, scope: Scope, at: n.Stmt | None, frame: Frame
+    ) -> Keys:
+        displays = self._evaluator.displays(expr.base, scope, at)
+        if displays is None or not all(isinstance(d, n.Dict) for d, _ in displays):
+            return gap("it is looked up in something unknown")
+        wanted = self._evaluator.of(expr.index, scope, at, frame).exact
+        found: list[Keys] = []
+        for display, where in displays:
+            for key, value in display.items if isinstance(display, n.Dict) else ():
+                name = self._evaluator.of(key, where).exact if key is not None else None
+                if wanted is None or name is None or name == wanted:
+                    found.append(self.of(value, where, at if where is scope else None, frame))
+        # The value is an object of its own, and others may write into it.
+        return union([*found, gap("it is looked up in a container")])
+
+    def _comprehension(
+        self, expr: n.Comprehension, key: n.Expr, scope: Scope, at: n.Stmt | None, frame: Frame
+    ) -> Keys:
+        if isinstance(key, n.Name):
+            copied = self._loops.copied_in(expr.loops, key.id, scope, at, frame)
+            if copied is not None:
+                return copied
+        place = scope.place(key)
+        variants = self._loops.variants_in(expr.loops, key, scope, at, frame)
+        return union(
+            key_at(self._evaluator.of(one, scope, at, frame), place) for one in variants
+        )
+
+    # -- calls --------------------------------------------------------------------------
+
+    def _call(self, expr: n.Call, scope: Scope, at: n.Stmt | None, frame: Frame) -> Keys:
+        func = expr.func
+        entities = self._resolver.of(func, scope)
+        outside = sorted(e.name for e in entities if isinstance(e, External))
+        last = func.attr if isinstance(func, n.Attribute) else n.dotted(func) or ""
+        found = [self.returned(f, entered) for f, entered in self._runs(expr, scope, at, frame)]
+        classes = [entity for entity in entities if isinstance(entity, Class)]
+        found += [self._constructed(cls, expr, scope, at, frame) for cls in classes]
+        if found:
+            return union(found)
+        if isinstance(func, n.Attribute):
+            known = self._method(expr, func, scope, at, frame, outside)
+            if known is not None:
+                return known
+        if last in COPYING:
+            return self.merged(expr, scope, at, frame)
+        if last in {"defaultdict", "Counter"}:
+            rest = expr.args[1:] if last == "defaultdict" else expr.args
+            return self.merged(n.Call(expr.at, func, rest), scope, at, frame)
+        if last in _FIELDS and expr.args:
+            return self._fields(expr.args[0].value, scope)
+        if last == "field":
+            return self._default_factory(expr, scope)
+        if _PASSING.intersection(outside) and expr.args:
+            return self.of(expr.args[-1].value, scope, at, frame)
+        return self._foreign(expr, scope, at, frame, outside)
+
+    def _method(
+        self,
+        expr: n.Call,
+        func: n.Attribute,
+        scope: Scope,
+        at: n.Stmt | None,
+        frame: Frame,
+        outside: list[str],
+    ) -> Keys | None:
+        """The result of a method that gives a mapping made of another, if it is one."""
+        if func.attr == "fromkeys" and expr.args:
+            return self.of_elements(expr.args[0].value, scope, at, frame)
+        if func.attr in _COPIES and not expr.args:
+            return self.of(func.base, scope, at, frame)
+        if func.attr in _FIELDS and not expr.args:
+            return self._fields(func.base, scope)
+        if func.attr in {"items"} and not expr.args and not outside:
+            return self.of(func.base, scope, at, frame)
+        return None
+
+    def _runs(
+        self, call: n.Call, scope: Scope, at: n.Stmt | None, frame: Frame
+    ) -> Iterator[tuple[Function, Frame]]:
+        """Yields the project's functions that a call runs, with their arguments."""
+        site = CallSite(call, scope, at or n.Jump(call.at, "pass"))
+        for target in self._finder.called(site):
+            if isinstance(target, Function):
+                bound = self._evaluator.bound(site, target, frame)
+                yield target, frame.entering(target, bound)
+
+    def returned(self, function: Function, frame: Frame) -> Keys:
+        """Returns the keys of what a function returns."""
+        if function.node.is_generator:
+            return gap(f"{function.label} is a generator")
+        found = [
+            self.of(statement.value, function, statement, frame)
+            for statement in _returns(function)
+            if statement.value is not None
+        ]
+        return union(found) if found else gap(f"{function.label} returns nothing")
+
+    def _constructed(
+        self, cls: Class, call: n.Call, scope: Scope, at: n.Stmt | None, frame: Frame
+    ) -> Keys:
+        bases = {name.rpartition(".")[2] for name in self._resolver.external_bases(cls)}
+        if "TypedDict" in bases:
+            return self.merged(call, scope, at, frame)
+        if bases & {"dict", "UserDict", "OrderedDict"}:
+            return self.merged(call, scope, at, frame) | gap(f"{cls.name} is a mapping of its own")
+        return gap(f"{cls.name} is a class of its own")
+
+    def _default_factory(self, call: n.Call, scope: Scope) -> Keys:
+        factory = call.keyword("default_factory")
+        if isinstance(factory, n.Lambda):
+            return self.of(factory.body, scope)
+        if factory is not None and n.dotted(factory) == "dict":
+            return NO_KEYS
+        return gap("it is a field")
+
+    def _fields(self, expr: n.Expr, scope: Scope) -> Keys:
+        classes = [
+            entity.cls
+            for entity in self._resolver.of(expr, scope)
+            if isinstance(entity, Instance) and isinstance(entity.cls, Class)
+        ]
+        if not classes:
+            return gap("the class of the fields is not known")
+        return union(self._records.fields(cls) for cls in classes)
+
+    def _foreign(
+        self, expr: n.Call, scope: Scope, at: n.Stmt | None, frame: Frame, outside: list[str]
+    ) -> Keys:
+        """What a function from elsewhere returns: perhaps what it was given, perhaps its own."""
+        given = union(
+            self.of(arg.value, scope, at, frame)
+            for arg in expr.args
+            if isinstance(arg.value, (n.Name, n.Dict, n.Attribute))
+        )
+        name = outside[0] if outside else ""
+        if not name or name.startswith(_HANDS_ON):
+            return given | gap(f"it is the result of {name or 'a call'}")
+        return given | from_outside(name)
+
+    # -- pieces -------------------------------------------------------------------------
+
+    def merged(self, call: n.Call, scope: Scope, at: n.Stmt | None, frame: Frame) -> Keys:
+        """Returns what ``dict(...)`` or ``.update(...)`` takes from its arguments."""
+        found = [self.keywords(call, scope, at, frame)]
+        for arg in call.args:
+            if arg.keyword is None and not arg.star:
+                found.append(self.pairs(arg.value, scope, at, frame))
+            elif arg.star == "*":
+                found.append(gap("it is passed by unpacking"))
+        return union(found)
+
+    def pairs(self, expr: n.Expr, scope: Scope, at: n.Stmt | None, frame: Frame) -> Keys:
+        """Returns the keys of a mapping, or of an iterable of pairs."""
+        if isinstance(expr, n.Sequence):
+            return union(self._pair(part, scope, at, frame) for part in expr.elements)
+        if isinstance(expr, n.Comprehension) and expr.kind != "dict":
+            element = expr.element
+            if isinstance(element, n.Sequence) and len(element.elements) == 2:
+                return self._comprehension(expr, element.elements[0], scope, at, frame)
+            return gap("it is computed")
+        if isinstance(expr, n.Call) and n.dotted(expr.func) == "zip" and expr.args:
+            return self.of_elements(expr.args[0].value, scope, at, frame)
+        if isinstance(expr, n.Call) and n.dotted(expr.func) in {"sorted", "list", "tuple"}:
+            return self.pairs(expr.args[0].value, scope, at, frame) if expr.args else NO_KEYS
+        if isinstance(expr, n.Name):
+            displays = self._evaluator.displays(expr, scope, at)
+            if displays and all(isinstance(display, n.Sequence) for display, _ in displays):
+                return union(self.pairs(d, where, None, frame) for d, where in displays)
+        return self.of(expr, scope, at, frame)
+
+    def _pair(self, expr: n.Expr, scope: Scope, at: n.Stmt | None, frame: Frame) -> Keys:
+        if isinstance(expr, n.Sequence) and len(expr.elements) == 2:
+            return self.key(expr.elements[0], scope, at, frame)
+        return gap("it is computed")
+
+    def of_elements(self, expr: n.Expr, scope: Scope, at: n.Stmt | None, frame: Frame) -> Keys:
+        """Returns the mapping whose keys are the elements of a container."""
+        values = self._evaluator.elements(expr, scope, at, frame)
+        if values is None:
+            return self.iterated(expr, scope, at, frame)
+        return union(key_at(value, scope.place(expr)) for value in values)
+
+    def iterated(self, expr: n.Expr, scope: Scope, at: n.Stmt | None, frame: Frame) -> Keys:
+        """Returns the keys that iterating over a mapping gives; a gap for anything else."""
+        if isinstance(expr, n.Call) and isinstance(expr.func, n.Attribute):
+            if expr.func.attr == "keys" and not expr.args:
+                return self.of(expr.func.base, scope, at, frame)
+        if isinstance(expr, n.Call) and n.dotted(expr.func) in {"sorted", "list", "set", "tuple"}:
+            return self.iterated(expr.args[0].value, scope, at, frame) if expr.args else NO_KEYS
+        if isinstance(expr, (n.Name, n.Attribute)):
+            return self.of(expr, scope, at, frame)
+        return gap("it loops over something unknown")
+
+
+def _returns(function: Function) -> Iterator[n.Return]:
+    return (statement for statement in function.paths if isinstance(statement, n.Return))
+
+
+__all__ = ["Mappings", "names_in", "substitute"]

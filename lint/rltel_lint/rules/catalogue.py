@@ -1,0 +1,31 @@
+"""All rules, in the order of their codes."""
+
+from __future__ import annotations
+
+from rltel_lint.rules import groups, nesting, reading, spans, spelling
+from rltel_lint.rules.base import Rule
+
+ALL_RULES: tuple[type[Rule], ...] = (
+    reading.Unreadable,
+    reading.MatchesNothing,
+    spans.UndocumentedSpan,
+    spans.UnemittedSpan,
+    spans.ReservedSpanEmitted,
+    spans.SpanUnderTwoGroups,
+    spans.SpanOutsideNamespace,
+    groups.UnemittedGroup,
+    groups.UnregisteredGroup,
+    groups.PresetDrift,
+    groups.GroupsDocumentedDiffer,
+    spelling.UmbrellaHelperWithLeafGroup,
+    spelling.LeafHelperWithUmbrellaGroup,
+    spelling.UmbrellaGroupWithoutAlias,
+    nesting.CountedTwice,
+    nesting.AttachedAcrossYield,
+    spelling.EfficiencyGroupThroughLeafHelper,
+)
+
+
+def rule_by_code(code: str) -> type[Rule] | None:
+    """Returns the rule with a code, ``None`` without one."""
+    return next((rule for rule in ALL_RULES if rule.code == code), None)

@@ -1,0 +1,410 @@
+"""Span names: code against documents, both ways."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from rltel_lint.facts.entries import DocumentEntry
+from rltel_lint.facts.templates import overlap
+from rltel_lint.findings import Finding, Place
+from rltel_lint.project.linked import Project
+from rltel_lint.project.spans import SpanSite
+from rltel_lint.rules.base import Rule
+from rltel_lint.rules.wording import nearest, quoted, shown
+from rltel_lint.values import HOLE, display
+
+
+class UndocumentedSpan(Rule):
+    """Somebody who looks for a span reads the span tables; a span that is missing there is
+    found by nobody, and a renamed one leaves dashboards and alerts that show nothing.
+
+    Add a row to a span table (a Markdown table whose header says *Span*), or give the span the
+    name that the documents promise. A row may be a template: `rl.<algo>.step` documents every
+    algorithm's step, `rl.{grpo,ppo}.job` two jobs. Mentions in prose document nothing.
+
+    A name is followed through variables, constants, f-strings, parameters and helpers. Where it
+    cannot be known, nothing is reported.
+    """
+
+    code = "RLT101"
+    name = "undocumented-span"
+    summary = "a span is emitted that no document lists"
+    bad = """
+        --- train.py
+        from rl_telemetry.instrumentation import umbrella_span
+        from rl_telemetry.span_groups import RLSpanGroup
+
+        def train(steps):
+            for _ in range(steps):
+                with umbrella_span(RLSpanGroup.U_STEP, "rl.grpo.train_step"):  # <- RLT101
+                    ...
+        --- docs/spans.md
+        | Span | What it covers |
+        |---|---|
+        | `rl.grpo.job` | the whole run |
+    """
+    good = """
+        --- train.py
+        from rl_telemetry.instrumentation import umbrella_span
+        from rl_telemetry.span_groups import RLSpanGroup
+
+        def train(steps):
+            for _ in range(steps):
+                with umbrella_span(RLSpanGroup.U_STEP, "rl.grpo.train_step"):
+                    ...
+        --- docs/spans.md
+        | Span | What it covers |
+        |---|---|
+        | `rl.grpo.train_step` | one training step |
+    """
+
+    def check(self, project: Project) -> Iterator[Finding]:
+        """Yields a finding for each name of each site that no span row covers."""
+        stale = _stale_names(project)
+        for site in project.spans.sites:
+            for template in sorted(site.name.templates):
+                if not _speaks_of(project, template) or _documented(project, template):
+                    continue
+                yield self.finding(
+                    site.place,
+                    f'span "{shown(template)}" is not in the documents; '
+                    f"{self._remedy(project, template, stale)}",
+                    _through(site),
+                )
+
+    @staticmethod
+    def _remedy(project: Project, template: str, stale: dict[str, Place]) -> str:
+        name = display(template)
+        near = nearest(name, stale)
+        if near:
+            return f'did you mean "{near}" ({stale[near]})? Rename one of the two'
+        near = nearest(name, project.documents.names("span"))
+        hint = f', near "{near}"' if near else ""
+        return f"add a row to a span table{hint}, or rename the span"
+
+
+class UnemittedSpan(Rule):
+    """A documented span that no code opens is a query that returns nothing, and nobody can tell
+    an empty result from a quiet system.
+
+    Remove the row, rename it to what the code emits, or, for a span that is planned, mark the
+    row as *reserved* (or list the name under `reserved` in the configuration). A template row is
+    stale when nothing matches it.
+    """
+
+    code = "RLT102"
+    name = "unemitted-span"
+    summary = "a span is documented that no code emits"
+    bad = """
+        --- train.py
+        from rl_telemetry.instrumentation import managed_span
+        from rl_telemetry.span_groups import RLSpanGroup
+
+        def update():
+            with managed_span(RLSpanGroup.POLICY_UPDATE, "rl.ppo.value_training"):
+                ...
+        --- docs/spans.md
+        | Span | What it covers |
+        |---|---|
+        | `rl.ppo.value_training` | the value model |
+        | `rl.ppo.value_update` | the value model | <- RLT102
+    """
+    good = """
+        --- train.py
+        from rl_telemetry.instrumentation import managed_span
+        from rl_telemetry.span_groups import RLSpanGroup
+
+        def update():
+            with managed_span(RLSpanGroup.POLICY_UPDATE, "rl.ppo.value_training"):
+                ...
+        --- docs/spans.md
+        | Span | What it covers |
+        |---|---|
+        | `rl.ppo.value_training` | the value model |
+    """
+
+    def check(self, project: Project) -> Iterator[Finding]:
+        """Yields a finding for each documented name that no site can emit."""
+        emitted = _emitted(project)
+        open_sites = [site for site in project.spans.sites if HOLE in site.name.templates]
+        seen: set[tuple[str, Place]] = set()
+        for entry in project.documents.of_kind("span"):
+            if entry.status != "active":
+                continue
+            for name in entry.names:
+                if (name, entry.place) in seen or _is_emitted(project, name, emitted):
+                    continue
+                seen.add((name, entry.place))
+                yield self.finding(
+                    entry.place,
+                    f'documented span "{name}" is emitted nowhere; '
+                    f"{self._remedy(project, name, emitted)}",
+                    [
+                        (site.place, f"a span whose name is not known ({site.name.reason})")
+                        for site in open_sites[:3]
+                    ],
+                )
+
+    @staticmethod
+    def _remedy(project: Project, name: str, emitted: dict[str, Place]) -> str:
+        known = {shown(template): place for template, place in emitted.items()}
+        free = {
+            other: place
+            for other, place in known.items()
+            if not any(True for _ in project.documents.naming("span", other))
+        }
+        bare = name.rstrip(".*")
+        near = nearest(bare, free) or nearest(bare, known, 0.85)
+        if near:
+            return f'did you mean "{near}" ({known[near]})?'
+        return "remove the row or mark it as reserved"
+
+
+class ReservedSpanEmitted(Rule):
+    """A row that says a span or a group is reserved, or gone, tells readers not to look for it.
+    Once code emits it, the row hides real data.
+
+    Take the words *reserved*, *retired* or the like off the row (or the name out of `reserved`
+    in the configuration), or remove the span.
+    """
+
+    code = "RLT103"
+    name = "reserved-span-emitted"
+    summary = "a span or group is documented as reserved or retired, yet emitted"
+    bad = """
+        --- train.py
+        from rl_telemetry.instrumentation import managed_span
+        from rl_telemetry.span_groups import RLSpanGroup
+
+        def score():
+            with managed_span(RLSpanGroup.REWARD, "rl.grpo.reward"):
+                ...
+        --- docs/spans.md
+        | Span | What it covers |
+        |---|---|
+        | `rl.grpo.reward` | *reserved, no site emits it yet* | <- RLT103
+    """
+    good = """
+        --- train.py
+        from rl_telemetry.instrumentation import managed_span
+        from rl_telemetry.span_groups import RLSpanGroup
+
+        def score():
+            with managed_span(RLSpanGroup.REWARD, "rl.grpo.reward"):
+                ...
+        --- docs/spans.md
+        | Span | What it covers |
+        |---|---|
+        | `rl.grpo.reward` | scoring the rollouts |
+    """
+
+    def check(self, project: Project) -> Iterator[Finding]:
+        """Yields a finding for each reserved or retired row with an emitter."""
+        for entry in project.documents.of_kind("span"):
+            if entry.status != "active":
+                yield from self._span(project, entry)
+        for entry in project.documents.of_kind("group"):
+            if entry.status != "active":
+                yield from self._group(project, entry)
+
+    def _span(self, project: Project, entry: DocumentEntry) -> Iterator[Finding]:
+        for name in entry.names:
+            sites = [
+                site
+                for site in project.spans.sites
+                if any(overlap(name, literal) for literal in site.name.literals)
+            ]
+            if sites and not _active_elsewhere(project, "span", name):
+                yield self.finding(
+                    entry.place,
+                    f'span "{name}" is documented as {entry.status}, yet emitted; '
+                    "describe it, or remove the span",
+                    [(site.place, "emitted here") for site in sites[:3]],
+                )
+
+    def _group(self, project: Project, entry: DocumentEntry) -> Iterator[Finding]:
+        for name in entry.names:
+            places = project.group_uses.get(name, ())
+            if places and not _active_elsewhere(project, "group", name):
+                yield self.finding(
+                    entry.place,
+                    f'group "{name}" is documented as {entry.status}, yet spans use it; '
+                    "describe it, or remove the spans",
+                    [(place, "used here") for place in places[:3]],
+                )
+
+
+class SpanUnderTwoGroups(Rule):
+    """A span name that is opened under different groups appears and disappears with whichever
+    group happens to be on, and its time lands in different buckets.
+
+    Use one group for one name, and the group that the span's row names.
+    """
+
+    code = "RLT104"
+    name = "span-under-two-groups"
+    summary = "one span name is opened under different groups, or another group than documented"
+    bad = """
+        --- train.py
+        from rl_telemetry.instrumentation import managed_span
+        from rl_telemetry.span_groups import RLSpanGroup
+
+        def score():
+            with managed_span(RLSpanGroup.ADVANTAGE, "rl.grpo.reward"):  # <- RLT104
+                ...
+        --- docs/spans.md
+        | Span | Group |
+        |---|---|
+        | `rl.grpo.reward` | `reward` |
+    """
+    good = """
+        --- train.py
+        from rl_telemetry.instrumentation import managed_span
+        from rl_telemetry.span_groups import RLSpanGroup
+
+        def score():
+            with managed_span(RLSpanGroup.REWARD, "rl.grpo.reward"):
+                ...
+        --- docs/spans.md
+        | Span | Group |
+        |---|---|
+        | `rl.grpo.reward` | `reward` |
+    """
+
+    def check(self, project: Project) -> Iterator[Finding]:
+        """Yields a finding for each site whose group differs from the row's or the first site's."""
+        first: dict[str, tuple[str, Place]] = {}
+        for site in project.spans.sites:
+            group = site.group.exact if site.group is not None else None
+            if group is None:
+                continue
+            for name in site.name.literals:
+                yield from self._against_documents(project, site, name, group)
+                known = first.setdefault(name, (group, site.place))
+                if known[0] != group and site.name.known:
+                    yield self.finding(
+                        site.place,
+                        f'span "{name}" is opened under group "{group}" here and under '
+                        f'"{known[0]}" elsewhere; use one group for one name',
+                        [(known[1], f'under "{known[0]}" here')],
+                    )
+
+    def _against_documents(
+        self, project: Project, site: SpanSite, name: str, group: str
+    ) -> Iterator[Finding]:
+        rows = [row for row in project.documents.naming("span", name) if row.column("group")]
+        if rows and not any(group in row.column("group") for row in rows):
+            documented = rows[0].column("group")
+            yield self.finding(
+                site.place,
+                f'span "{name}" is opened under group "{group}", but documented under '
+                f"{quoted(documented)}; correct one of the two",
+                [(rows[0].place, "documented here")],
+            )
+
+
+class SpanOutsideNamespace(Rule):
+    """Queries, dashboards and this checker find a project's spans by their prefix. A name
+    without it is missed by all of them.
+
+    Give the span the project's prefix, or add the other prefix to `namespace` in the
+    configuration. Spans opened with a raw tracer are not the project's and are left alone.
+    """
+
+    code = "RLT106"
+    name = "span-outside-namespace"
+    summary = "a span name is outside the project's namespace"
+    bad = """
+        --- train.py
+        from rl_telemetry.instrumentation import managed_span
+        from rl_telemetry.span_groups import RLSpanGroup
+
+        def score():
+            with managed_span(RLSpanGroup.REWARD, "grpo.reward"):  # <- RLT106
+                ...
+    """
+    good = """
+        --- train.py
+        from rl_telemetry.instrumentation import managed_span
+        from rl_telemetry.span_groups import RLSpanGroup
+
+        def score():
+            with managed_span(RLSpanGroup.REWARD, "rl.grpo.reward"):
+                ...
+        --- docs/spans.md
+        | Span | Group |
+        |---|---|
+        | `rl.grpo.reward` | `reward` |
+    """
+
+    def check(self, project: Project) -> Iterator[Finding]:
+        """Yields a finding for each name of a helper's site without the project's prefix."""
+        prefixes = quoted(project.namespaces)
+        for site in project.spans.sites:
+            if site.helper.receiver:
+                continue
+            for template in sorted(site.name.templates):
+                fixed = template.partition(HOLE)[0]
+                inside = project.in_namespace(template) or (
+                    HOLE in template and any(p.startswith(fixed) for p in project.namespaces)
+                )
+                documented = any(True for _ in project.documents.naming("span", template))
+                if not inside and not documented:
+                    yield self.finding(
+                        site.place,
+                        f'span "{shown(template)}" is outside the namespace {prefixes}; rename '
+                        'it, or add its prefix to "namespace" in the configuration',
+                        _through(site),
+                    )
+
+
+def _speaks_of(project: Project, template: str) -> bool:
+    """Whether enough of a name is known to say that it is the project's and undocumented."""
+    return project.in_namespace(template) and template.strip(HOLE) not in project.namespaces
+
+
+def _documented(project: Project, template: str) -> bool:
+    if any(True for _ in project.documents.naming("span", template)):
+        return True
+    return project.documents.is_reserved(display(template))
+
+
+def _emitted(project: Project) -> dict[str, Place]:
+    """Every name or template that some site emits, with the first such site."""
+    found: dict[str, Place] = {}
+    for site in project.spans.sites:
+        for template in sorted(site.name.templates):
+            if template.strip(HOLE):
+                found.setdefault(template, site.place)
+    return found
+
+
+def _is_emitted(project: Project, name: str, emitted: dict[str, Place]) -> bool:
+    if name in emitted or project.documents.is_reserved(name):
+        return True
+    if any(overlap(name, display(template)) for template in emitted):
+        return True
+    return any(overlap(name, own) for own in project.vocabulary.emitted_spans)
+
+
+def _stale_names(project: Project) -> dict[str, Place]:
+    """Plain documented names without an emitter: what an undocumented name may have been."""
+    emitted = _emitted(project)
+    return {
+        name: entry.place
+        for entry in project.documents.of_kind("span")
+        for name in entry.names
+        if entry.status == "active" and "*" not in name and not _is_emitted(project, name, emitted)
+    }
+
+
+def _active_elsewhere(project: Project, kind: str, name: str) -> bool:
+    return any(
+        entry.kind == kind and entry.status == "active" and name in entry.names
+        for entry in project.documents.entries
+    )
+
+
+def _through(site: SpanSite) -> list[tuple[Place, str]]:
+    """The project's own helper that opens the span, as a related place."""
+    return [(helper.place(helper.node), f"opened by {helper.label}") for helper in site.via[:1]]
