@@ -61,7 +61,8 @@ def environment(monkeypatch: pytest.MonkeyPatch) -> None:
     """Lets new processes import the package of this tree, installed or not."""
     monkeypatch.setenv("PYTHON", sys.executable)
     monkeypatch.setenv("PYTHONPATH", str(LINT), prepend=os.pathsep)
-    monkeypatch.delenv("RLTEL_LINT_DEBUG", raising=False)
+    for name in ("RLTEL_LINT_DEBUG", "PYTHONUNBUFFERED"):
+        monkeypatch.delenv(name, raising=False)
 
 
 @pytest.fixture
