@@ -97,9 +97,10 @@ def _marked_subject(
     kind = cast(EntryKind, marker)
     order = [index for index, column in enumerate(columns) if column.key == marker]
     order += [index for index in range(len(columns)) if index not in order]
-    for strict in (True, False):
+    for plain in (False, True):  # a column of dotted names goes before one of mere words
         for index in order:
-            if _names(table, index, marker, context, strict=strict):
+            names = _names(table, index, marker, context, strict=False)
+            if any(is_name(name.text, marker, strict=not plain) for name in names):
                 return _Subject(index, kind, strict=False)
     if table.rows:
         reason = f"the marker says {marker}, but no column of this table holds such names"

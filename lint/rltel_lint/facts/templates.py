@@ -88,7 +88,7 @@ def _braces(text: str, start: int, depth: int) -> tuple[list[str], int, int]:
         names, count, at = _sequence(text, at + 1, ",|}", depth + 1)
         if at >= len(text) or text[at] not in ",|}":
             raise TemplateError(f'"{text}" opens a "{{" that nothing closes; add the "}}"')
-        alternatives.extend(names[: MAX_NAMES - len(alternatives)])
+        alternatives += [name.strip() for name in names[: MAX_NAMES - len(alternatives)]]
         total += count
         members += 1
         if text[at] == "}":

@@ -57,4 +57,7 @@ def tree_names(fence: Fence, namespace: str, *, marked: bool) -> list[TreeName]:
         found.append(TreeName(name, number, match.start("name"), word, rest.lstrip("# ")))
     if not marked and not any(in_namespace(name.text, namespace) for name in found):
         return []  # a drawing of files or modules
-    return list({name.text: name for name in reversed(found)}.values())[::-1]
+    first: dict[str, TreeName] = {}
+    for name_found in found:
+        first.setdefault(name_found.text, name_found)
+    return list(first.values())
