@@ -43,6 +43,9 @@ class JsonLinesFile:
         path: The file; ``x.jsonl`` is followed by ``x.jsonl.1`` (newest) and so on.
         max_bytes: Size in bytes at which a new file is begun; 0 never rotates.
         backups: How many full files are kept.
+
+    Raises:
+        ValueError: If the folder cannot be made.
     """
 
     def __init__(self, path: Path, max_bytes: int, backups: int) -> None:
@@ -50,7 +53,10 @@ class JsonLinesFile:
         self._max_bytes = max_bytes
         self._backups = backups
         self._lock = threading.Lock()
-        path.parent.mkdir(parents=True, exist_ok=True)
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise ValueError(f"{FILE}: cannot make the folder {path.parent}: {error}") from None
 
     def write(self, line: str) -> None:
         """Append one line.
@@ -65,7 +71,14 @@ class JsonLinesFile:
         with self._lock:
             self._rotate(len(data))
             with self.path.open("ab", buffering=0) as file:
-                file.write(data)
+                size = file.tell()
+                try:
+                    written = 0
+                    while written < len(data):  # a disk that fills up takes a part
+                        written += file.write(data[written:]) or 0
+                except OSError:
+                    file.truncate(size)  # leave no half line
+                    raise
 
     def _rotate(self, coming: int) -> None:
         try:

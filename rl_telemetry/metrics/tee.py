@@ -136,7 +136,11 @@ def _exporting_meter() -> Meter | None:
     handle = setup.get_telemetry_handle()
     if handle is None or not handle.is_exporting or not ensure_metric_group_registered():
         return None
-    return handle.meter
+    try:
+        return handle.meter
+    except Exception as error:  # a forked child makes its exporter here
+        warn_once("rl-meter", f"no metrics in this process: {error}")
+        return None
 
 
 def _tee_scalars(meter: Meter, metrics: Mapping[str, Any]) -> None:

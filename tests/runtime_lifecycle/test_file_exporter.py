@@ -90,3 +90,37 @@ def test_several_processes_write_files_of_their_own(
         assert run_python(script, {"OTEL_BSP_MAX_EXPORT_BATCH_SIZE": "7"}).returncode == 0
     assert len(list(rl_telemetry_files.folder.glob("*.jsonl"))) == 2
     assert len(rl_telemetry_files.spans()) == 400
+
+
+def test_a_folder_that_cannot_be_made_is_said_in_one_line(
+    rl_telemetry_files: TelemetryFiles, tmp_path: Path
+) -> None:
+    (tmp_path / "file").write_text("")
+    os.environ["RL_TELEMETRY_FILE"] = f"{tmp_path}/file/run.jsonl"
+    with pytest.raises(ValueError, match="RL_TELEMETRY_FILE: cannot make the folder"):
+        setup.init_telemetry_driver({}, "grpo")
+
+
+def test_a_full_disk_leaves_no_half_line_and_is_reported(run_python: Any, tmp_path: Path) -> None:
+    script = """
+        import resource, signal
+        from rl_telemetry import setup
+        handle = setup.init_telemetry_driver({}, "grpo")
+        signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+        resource.setrlimit(resource.RLIMIT_FSIZE, (20_000, 20_000))  # stands for the full disk
+        for _ in range(40):
+            handle.tracer.start_span("s", attributes={"padding": "x" * 1000}).end()
+            setup.flush_telemetry()
+        setup.shutdown_telemetry()
+    """
+    env = {
+        "RL_TELEMETRY_ENABLED": "1",
+        "RL_TELEMETRY_METRICS_ENABLED": "0",
+        "RL_TELEMETRY_EXPORTER": "file",
+        "RL_TELEMETRY_FILE": f"{tmp_path}/out/",
+    }
+    result = run_python(script, env)
+    assert result.returncode == 0, result.stderr
+    written = len(lines(tmp_path / "out"))
+    assert 0 < written < 40
+    assert f"{40 - written} of 40 spans" in result.stderr

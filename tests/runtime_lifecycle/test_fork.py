@@ -123,7 +123,6 @@ from rl_telemetry import setup
 def work():
     handle = setup.init_telemetry_worker()
     handle.tracer.start_span("in the child").end()
-    setup.shutdown_telemetry() if {method!r} == "spawn" else None
 
 if __name__ == "__main__":
     setup.init_telemetry_driver({{}}, "grpo")
