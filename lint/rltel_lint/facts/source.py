@@ -142,8 +142,11 @@ class SourceFacts:
             yield unit
             yield from unit.members
 
-    def check(self) -> SyntaxProblem | None:
-        """Returns why the file cannot be parsed, ``None`` if it can; cheaper than ``units``."""
+    @cached_property
+    def refused(self) -> SyntaxProblem | None:
+        """Why the file cannot be parsed, ``None`` if it can; cheaper than ``units``."""
+        if "units" in self.__dict__:
+            return self.problems[0] if self.problems else None
         try:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")
@@ -156,10 +159,36 @@ class SourceFacts:
     def _index(self, body: Sequence[ast.stmt]) -> Iterator[Unit]:
         for first, last, statements in _merged(body):
             head = statements[0]
+            if all(isinstance(node, (ast.Import, ast.ImportFrom)) for node in statements):
+                imports = tuple(self._import(node) for node in statements)
+                yield Unit(self, first, last, frozenset(_binds(statements)), _lowered=imports)
+                continue
             members: tuple[Unit, ...] = ()
             if len(statements) == 1 and isinstance(head, ast.ClassDef):
                 members = self._members(head)
             yield Unit(self, first, last, frozenset(_binds(statements)), members)
+
+    def _import(self, node: ast.stmt) -> n.Import:
+        """An import, straight from ``ast``: imports are what resolving names needs most."""
+        at = (
+            node.lineno,
+            self._characters(node.lineno, node.col_offset),
+            node.end_lineno or node.lineno,
+            self._characters(node.end_lineno or node.lineno, node.end_col_offset or 0),
+        )
+        if isinstance(node, ast.ImportFrom):
+            names = tuple((alias.name, alias.asname or alias.name) for alias in node.names)
+            return n.Import(at, node.module or "", node.level, names)
+        pairs = [
+            (alias.name, alias.asname) if alias.asname else (alias.name.split(".", 1)[0],) * 2
+            for alias in (node.names if isinstance(node, ast.Import) else ())
+        ]
+        return n.Import(at, None, 0, tuple(pairs))
+
+    def _characters(self, line: int, offset: int) -> int:
+        """Turns an offset in UTF-8 bytes, as ``ast`` gives it, into one in characters."""
+        text = self.lines[line - 1]
+        return offset if text.isascii() else len(text.encode()[:offset].decode(errors="replace"))
 
     def _members(self, node: ast.ClassDef) -> tuple[Unit, ...]:
         merged = list(_merged(node.body))

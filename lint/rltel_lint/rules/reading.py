@@ -38,7 +38,8 @@ class Unreadable(Rule):
     def check(self, project: Project) -> Iterator[Finding]:
         """Yields a finding for each problem of a source file or a document."""
         for path, facts in sorted(project.sources.items()):
-            facts.check()
+            if facts.refused is None and not facts.problems:
+                continue
             for problem in facts.problems:
                 yield self.finding(
                     Place(path, problem.line),
