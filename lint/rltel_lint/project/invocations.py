@@ -1,0 +1,93 @@
+"""The calls of a function, found without lowering what merely mentions its name."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from rltel_lint.facts import nodes as n
+from rltel_lint.project.calls import CallFinder, CallSite
+from rltel_lint.project.model import Class, Function, Module
+from rltel_lint.project.modules import ModuleTable
+from rltel_lint.project.resolve import External, Instance, Resolver
+
+
+class Invocations:
+    """Finds calls by what a call looks like: the name, then a parenthesis or ``.remote``.
+
+    Args:
+        modules: The project's modules.
+        finder: Finds the calls in a unit.
+        resolver: Resolves what is called.
+    """
+
+    def __init__(self, modules: ModuleTable, finder: CallFinder, resolver: Resolver) -> None:
+        self._modules = modules
+        self._finder = finder
+        self._resolver = resolver
+        self._known: dict[tuple[Function | Class, bool], list[CallSite]] = {}
+        self._definitions: dict[str, int] = {}
+
+    def of(self, target: Function | Class, *, loose: bool = False) -> list[CallSite]:
+        """Returns the calls that run a function or construct a class, through Ray too.
+
+        Args:
+            target: What is called.
+            loose: Whether calls on objects of unknown class count, if the project defines only
+                one function of this name.
+        """
+        if isinstance(target, Function) and target.name == "__init__" and target.owner:
+            target = target.owner
+        known = self._known.get((target, loose))
+        if known is None:
+            self._known[(target, loose)] = []
+            known = self._known[(target, loose)] = list(self._find(target, loose))
+        return known
+
+    def _find(self, target: Function | Class, loose: bool) -> Iterator[CallSite]:
+        loose = loose and self._definitions_of(target.name) == 1
+        for module in self._modules:
+            if target.name not in module.facts.text:
+                continue
+            pattern = _pattern(module, target.name)
+            if pattern.search(module.facts.text) is None:
+                continue
+            for unit in module.facts.all_units():
+                if pattern.search(unit.text):
+                    for site in self._finder.sites(module, unit):
+                        if self._calls(site, target, loose):
+                            yield site
+
+    def _calls(self, site: CallSite, target: Function | Class, loose: bool) -> bool:
+        if target in self._finder.called(site):
+            return True
+        func = site.call.func
+        return (
+            loose
+            and isinstance(func, n.Attribute)
+            and func.attr == target.name
+            and all(
+                isinstance(entity, Instance)
+                and isinstance(entity.cls, External)
+                and entity.cls.name.startswith(("typing.", "builtins."))
+                for entity in self._resolver.of(func.base, site.scope)
+            )
+        )
+
+    def _definitions_of(self, name: str) -> int:
+        known = self._definitions.get(name)
+        if known is None:
+            pattern = re.compile(rf"\bdef\s+{re.escape(name)}\b")
+            known = self._definitions[name] = sum(
+                len(pattern.findall(module.facts.text))
+                for module in self._modules
+                if name in module.facts.text
+            )
+        return known
+
+
+def _pattern(module: Module, name: str) -> re.Pattern[str]:
+    word = re.escape(name)
+    aliases = re.findall(rf"\b{word}\s+as\s+(\w+)", module.facts.text)
+    words = "|".join([word, *map(re.escape, aliases)])
+    return re.compile(rf"(?<!def )(?<!class )\b(?:{words})\b\s*(?:\(|\.remote\b|\.options\b)")
