@@ -401,7 +401,8 @@ def _hook_exit() -> None:
     _State.is_exit_hooked = True
     atexit.register(shutdown_telemetry)
     # A multiprocessing child ends without atexit, and clears the finalizers it was forked with.
-    _hook_child_exit(None)
+    if multiprocessing.parent_process() is not None:
+        _hook_child_exit(None)
     multiprocessing.util.register_after_fork(_anchor, _hook_child_exit)
 
 

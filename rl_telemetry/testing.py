@@ -256,13 +256,18 @@ class TelemetryFiles:
             time.sleep(0.02)
 
     def metrics(self) -> dict[str, list[dict[str, Any]]]:
-        """Return the data points written so far, as OTLP JSON with plain attributes, by name."""
+        """Return the data points written so far, by name.
+
+        Returns:
+            Points as OTLP JSON, but with plain ``attributes`` and those of their ``resource``.
+        """
         found: dict[str, list[dict[str, Any]]] = {}
         for line in self._lines():
             for entry in line.get("resourceMetrics", ()):
+                resource = _attributes(entry["resource"])
                 for scope in entry["scopeMetrics"]:
                     for metric in scope["metrics"]:
-                        found.setdefault(metric["name"], []).extend(_points(metric))
+                        found.setdefault(metric["name"], []).extend(_points(metric, resource))
         return found
 
     def _lines(self) -> Iterator[dict[str, Any]]:
@@ -282,9 +287,12 @@ def _file_span(span: dict[str, Any], resource: Mapping[str, Any]) -> FileSpan:
     )
 
 
-def _points(metric: dict[str, Any]) -> list[dict[str, Any]]:
+def _points(metric: dict[str, Any], resource: Mapping[str, Any]) -> list[dict[str, Any]]:
     data = metric.get("gauge") or metric.get("sum") or metric.get("histogram") or {}
-    return [{**point, "attributes": _attributes(point)} for point in data.get("dataPoints", ())]
+    return [
+        {**point, "attributes": _attributes(point), "resource": resource}
+        for point in data.get("dataPoints", ())
+    ]
 
 
 def _attributes(owner: Mapping[str, Any]) -> dict[str, Any]:

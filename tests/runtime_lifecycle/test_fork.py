@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import re
 import time
 from typing import Any
 
@@ -16,7 +17,7 @@ handle = setup.init_telemetry_driver({}, "grpo")
 counter = handle.meter.create_counter("made")
 counter.add(5)
 random.seed(0)
-with handle.tracer.start_as_current_span("job"):
+with handle.tracer.start_as_current_span("job") as job:
     handle.tracer.start_span("queued before the fork").end()
     children = []
     for number in range(3):
@@ -26,6 +27,7 @@ with handle.tracer.start_as_current_span("job"):
             with handle.tracer.start_as_current_span(f"child {number}"):
                 handle.meter.create_counter("made").add(1)
             handle.tracer.start_span("left open by a child")
+            job.end()  # the parent's: it is not the child's to export
             setup.shutdown_telemetry(5000)
             os._exit(0)
         children.append(pid)
@@ -61,9 +63,16 @@ def test_children_export_under_their_own_identity(
     assert len(identities) == 4
     assert {span.trace_id for span in spans} == {parent.trace_id}
     assert {span.parent_id for span in children} == {parent.span_id}
-    # Cumulative sums start anew in a child: 5 in the parent, 1 in each child.
-    newest = {str(p): int(p["asInt"]) for p in rl_telemetry_files.metrics()["made"]}
-    assert sorted(set(newest.values())) == [1, 5]
+    # Cumulative sums start anew in a child: 5 in the parent, 1 in each child. A process has one
+    # identity for spans and metrics, and a file of its own.
+    points = rl_telemetry_files.metrics()["made"]
+    made = {(p["resource"]["service.instance.id"], p["resource"]["process.pid"]): p for p in points}
+    assert set(made) == identities
+    assert sorted(int(point["asInt"]) for point in made.values()) == [1, 1, 1, 5]
+    for path in rl_telemetry_files.folder.iterdir():
+        pids = set(re.findall(r'"process.pid","value":\{"intValue":"(\d+)"', path.read_text()))
+        assert len(pids) == 1
+        assert f".{pids.pop()}." in path.name
 
 
 @pytest.mark.parametrize(
@@ -110,7 +119,7 @@ def test_ids_differ_between_children_that_seed_alike(
     assert len({span.span_id for span in spans}) == 3
 
 
-@pytest.mark.parametrize("method", ["fork", "spawn"])
+@pytest.mark.parametrize("method", ["fork", "spawn", "forkserver"])
 def test_a_multiprocessing_child_flushes_when_it_ends(
     run_python: Any, rl_telemetry_files: TelemetryFiles, tmp_path: Any, method: str
 ) -> None:

@@ -29,13 +29,6 @@ def test_capture(rl_telemetry_capture, round):
     rl_telemetry_capture.clear()
     assert rl_telemetry_capture.spans == []
 
-def test_nothing_is_left_behind():
-    assert setup.get_telemetry_handle() is None
-    assert registry.enabled_span_groups() == frozenset()
-    assert "RL_TELEMETRY_ENABLED" not in os.environ
-    assert os.environ["OTEL_SERVICE_NAME"] == "outer"
-    assert isinstance(trace.get_tracer_provider(), trace.ProxyTracerProvider)
-
 def test_files(rl_telemetry_files):
     assert "OTEL_SERVICE_NAME" not in os.environ
     handle = setup.init_telemetry_driver({}, "grpo")
@@ -43,6 +36,13 @@ def test_files(rl_telemetry_files):
     assert rl_telemetry_files.span("x").resource["rl.algorithm"] == "grpo"
     with pytest.raises(AssertionError, match="no span 'absent' among"):
         rl_telemetry_files.span("absent", timeout_s=0)
+
+def test_nothing_is_left_behind():
+    assert setup.get_telemetry_handle() is None
+    assert registry.enabled_span_groups() == frozenset()
+    assert "RL_TELEMETRY_ENABLED" not in os.environ
+    assert os.environ["OTEL_SERVICE_NAME"] == "outer"
+    assert isinstance(trace.get_tracer_provider(), trace.ProxyTracerProvider)
 
 def test_a_wrong_expectation_fails(rl_telemetry_capture):
     rl_telemetry_capture.span("rl.grpo.step")

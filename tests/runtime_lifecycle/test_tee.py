@@ -64,6 +64,8 @@ def test_counters_add_up_and_gauges_do_not(rl_telemetry_capture: Capture) -> Non
         tee_rl_metrics_to_otel({"vllm/prompt_tokens": 10, "loss": 0.5}, "train")
     assert rl_telemetry_capture.value("rl.vllm.prompt_tokens") == 20
     assert rl_telemetry_capture.value("rl.policy.loss") == 0.5
+    with pytest.raises(RuntimeError, match="declare metrics at import"):
+        register_teed_metrics([TeedMetric("x", "rl.x")])
 
 
 @pytest.mark.parametrize("prefix", ["validation", "performance", "timing/train"])

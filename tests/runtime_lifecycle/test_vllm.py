@@ -90,6 +90,10 @@ def test_half_a_histogram_gives_no_mean() -> None:
     before = [Histogram("vllm:request_prompt_tokens", 100, 4)]
     after = [Histogram("vllm:request_prompt_tokens", 50, 5)]
     assert step(before, after) == {}
+    other = {"engine": "1"}
+    before.append(Histogram("vllm:request_prompt_tokens", 10, 1, other))
+    after.append(Histogram("vllm:request_prompt_tokens", 40, 2, other))
+    assert step(before, after) == {"vllm/prompt_length_mean": 30}
 
 
 def test_a_failed_reading_gives_nothing_and_one_warning(caplog: pytest.LogCaptureFixture) -> None:
