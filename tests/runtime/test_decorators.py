@@ -167,6 +167,29 @@ def test_interleaved_generators_keep_their_spans_apart(recording: Recording) -> 
     assert parents[0] == parents[2] != parents[1] == parents[3]
 
 
+def test_what_a_generator_holds_open_is_current_at_its_later_steps(recording: Recording) -> None:
+    @traced
+    def holds() -> Generator[None, None, None]:
+        with span_cm("held"):
+            yield
+            inner_span()
+            yield
+
+    @traced
+    async def async_holds() -> AsyncGenerator[Any, Any]:
+        with span_cm("held"):
+            yield 0
+            inner_span()
+            yield 1
+
+    for _ in holds():
+        assert nothing_current()
+    asyncio.run(collect(async_holds()))
+    held = [span["span_id"] for span in recording.spans() if span["name"] == "held"]
+    assert [s["parent_id"] for s in recording.spans() if s["name"] == "inner"] == held
+    assert len(held) == 2
+
+
 def test_a_generator_takes_sent_values_and_returns(recording: Recording) -> None:
     steps = generator(1)
     assert next(steps) == 0

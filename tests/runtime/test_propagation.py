@@ -157,6 +157,15 @@ def test_a_carrier_that_cannot_be_read_never_fails_the_call(
     assert recording.spans()[0]["parent_id"] is None
 
 
+def test_a_carrier_without_a_valid_span_leaves_the_local_one_in_place(
+    recording: Recording,
+) -> None:
+    zeros = {"traceparent": "00-" + "0" * 32 + "-" + "0" * 16 + "-01"}
+    with span_cm("local"):
+        assert function(1, **{TRACE_CARRIER_KWARG: zeros}) == 1
+    assert recording.named("callee")["parent_id"] == recording.named("local")["span_id"]
+
+
 def test_scopes_and_baggage_travel_with_the_carrier(recording: Recording) -> None:
     with (
         attached_context(baggage.set_baggage("mine", "1,2", get_current())),
