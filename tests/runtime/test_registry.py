@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import logging
 import os
+import signal
 import threading
 
 import pytest
@@ -238,6 +239,7 @@ def test_a_child_forked_while_the_locks_are_held_can_register() -> None:
         pid = os.fork()
         if pid == 0:
             code = 1
+            signal.alarm(10)  # ends a child that waits for a lock for ever
             try:
                 SpanRegistry.register("child", ["a"])
                 set_span_group_spec("a")
