@@ -8,6 +8,7 @@ is not prose.
 from __future__ import annotations
 
 import copy
+import itertools
 import re
 from functools import lru_cache
 from typing import Any
@@ -28,7 +29,7 @@ from rltel_lint.facts.pages import (
     Spot,
     Table,
 )
-from rltel_lint.facts.rest_source import prepare
+from rltel_lint.facts.rest_source import plain_lines, prepare
 
 # A literal, or interpreted text with or without a role; a hyperlink (`x`_) is none.
 _CODE = re.compile(
@@ -40,8 +41,9 @@ _TARGET = re.compile(r"\s*<[^<>]+>$")  # :ref:`title <target>`
 _TABLE_TROUBLE = re.compile(
     r"(Malformed table\.|Error parsing content block for|Error with CSV data)"
 )
+_TAB = 8
 _NEAR = (0, 1, -1, 2, -2, 3, -3)
-_FAR = 400  # lines to look ahead when docutils' line is off
+_FAR = 400  # lines to look ahead and back when docutils' line is off
 
 
 def read_rest(text: str) -> list[Block]:
@@ -50,9 +52,9 @@ def read_rest(text: str) -> list[Block]:
     Args:
         text: The page, its lines ended by line feeds.
     """
-    lines = text.split("\n")
+    lines = plain_lines(text)
     document = utils.new_document("page", copy.copy(_settings()))
-    Parser(inliner=_Verbatim()).parse("\n".join(prepare(lines)), document)
+    Parser(inliner=_inliner()).parse("\n".join(prepare(lines)), document)
     return _Reader(lines).read(document)
 
 
@@ -73,26 +75,28 @@ class _Run(nodes.Text):
     line_hint: int = 0
 
 
-class _Verbatim(states.Inliner):
+def _verbatim(
+    text: str, lineno: int, memo: Any, parent: Any
+) -> tuple[list[nodes.Node], list[nodes.system_message]]:
     """Leaves running text as it is: docutils gives inline nodes no column."""
+    run = _Run(text)
+    run.line_hint = lineno
+    return [run], []
 
-    def init_customizations(self, settings: Any) -> None:
-        """Compiles no patterns: none are used."""
 
-    def parse(
-        self, text: str, lineno: int, memo: Any, parent: Any
-    ) -> tuple[list[nodes.Node], list[nodes.system_message]]:
-        """Returns the text as one node."""
-        run = _Run(text)
-        run.line_hint = lineno
-        return [run], []
+def _inliner() -> states.Inliner:
+    # A subclass would not do: docutils builds its patterns from vars() of the object's class.
+    inliner = states.Inliner()
+    inliner.parse = _verbatim  # type: ignore[method-assign]
+    return inliner
 
 
 class _Reader:
     """Walks docutils' tree once and makes blocks of it."""
 
     def __init__(self, lines: list[str]) -> None:
-        self.lines = lines
+        self.raw = lines
+        self.lines = [line.expandtabs(_TAB) for line in lines]  # as docutils sees them
         self.cursors: dict[int, int] = {}  # by line: where the text found last ended
         self.line = 0
         self.blocks: list[Block] = []
@@ -205,7 +209,11 @@ class _Reader:
             start = offset
             for number, part in enumerate(str(run).split("\n")):
                 line, column = self._find(part, run.line_hint - 1 + number)
-                spots.append(Spot(offset, line + 1, column + 1))
+                # Behind a tab every character may stand elsewhere than docutils believes.
+                tabbed = len(part) if "\t" in self.raw[line] else 1
+                for at in range(max(tabbed, 1)):
+                    raw = self._raw_column(line, column + at)
+                    spots.append(Spot(offset + at, line + 1, raw + 1))
                 offset += len(part) + 1
             texts.append(str(run))
             codes += _codes(str(run), start)
@@ -213,16 +221,26 @@ class _Reader:
 
     def _find(self, part: str, hint: int) -> tuple[int, int]:
         """Finds a line of text in the source, at its hint or near; both count from 0."""
+        lead = len(part) - len(part.lstrip())
         part = part.strip()
-        ahead = range(max(self.line, 0), min(max(self.line, 0) + _FAR, len(self.lines)))
-        for line in [*(hint + delta for delta in _NEAR), *ahead]:
+        near = (hint + delta for delta in _NEAR)
+        ahead = range(self.line, self.line + _FAR)
+        behind = range(self.line - _FAR, self.line)
+        for line in itertools.chain(near, ahead, behind):
             if 0 <= line < len(self.lines):
                 column = self.lines[line].find(part, self.cursors.get(line, 0))
                 if column >= 0:
                     self.cursors[line] = column + len(part)
                     self.line = line
-                    return line, column
+                    return line, column - lead
         return min(max(hint, 0), len(self.lines) - 1), 0
+
+    def _raw_column(self, line: int, column: int) -> int:
+        raw = self.raw[line]
+        if "\t" not in raw:
+            return column
+        reach = range(len(raw) + 1)
+        return next((at for at in reach if len(raw[:at].expandtabs(_TAB)) >= column), column)
 
     def _fence(self, node: nodes.Element) -> None:
         classes: list[str] = node.get("classes", [])
@@ -234,9 +252,9 @@ class _Reader:
         head = next((number for number, part in enumerate(parts) if part.strip()), 0)
         hint = (node.line or self.line + 1) - 1
         line, column = self._find(parts[head], max(hint, self.line))
-        column -= len(parts[head]) - len(parts[head].lstrip())
         self.line = min(line + len(parts), len(self.lines) - 1)
-        self.blocks.append(Fence(language, text + "\n", line - head + 1, max(column, 0) + 1))
+        column = self._raw_column(line, max(column, 0))
+        self.blocks.append(Fence(language, text + "\n", line - head + 1, column + 1))
 
     def _trouble(self, node: nodes.system_message) -> None:
         """Keeps what docutils says of tables; its other remarks are not for here."""

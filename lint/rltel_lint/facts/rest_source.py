@@ -77,9 +77,14 @@ _TABLE_OPTIONS = {
 }
 
 
+def plain_lines(text: str) -> list[str]:
+    """Returns the lines, without the other characters at which docutils would break them."""
+    return re.sub("[\x0b\x0c\x1c-\x1e\x85\u2028\u2029]", " ", text).split("\n")
+
+
 def prepare(lines: list[str]) -> list[str]:
     """Returns the lines of a page as docutils shall read them."""
-    result = [_plain_space(line) for line in lines]
+    result = list(lines)
     number = 0
     while number < len(result):
         match = _DIRECTIVE.match(result[number])
@@ -102,11 +107,6 @@ def prepare(lines: list[str]) -> list[str]:
             result[number - 1] = f"{indent}.. container::"
             result[number:end] = [""] * (end - number)
     return result
-
-
-def _plain_space(line: str) -> str:
-    """Replaces characters at which docutils would begin a new line."""
-    return re.sub("[\x0b\x0c\x1c-\x1e\x85\u2028\u2029]", " ", line)
 
 
 def _option(line: str, indent: str) -> bool:

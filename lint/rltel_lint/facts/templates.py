@@ -102,7 +102,7 @@ def _angles(text: str, start: int) -> tuple[list[str], int, int]:
     """Reads ``<...>``: a set when it has a bar, otherwise a placeholder."""
     end = text.find(">", start)
     inner = text[start + 1 : end]
-    if end < 0 or "<" in inner:
+    if end < 0 or set("<{}") & set(inner):
         raise TemplateError(f'"{text}" opens a "<" that nothing closes; add the ">"')
     if "|" not in inner:
         return [_GAP], 1, end + 1

@@ -90,6 +90,9 @@ Group         Spans
    Text ``rl.m.g``
 
    * item ``rl.m.h``
+
+Term
+	indented ``rl.m.i``	and ``rl.m.j``
 """,
 }
 
