@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import difflib
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -16,6 +16,7 @@ from rltel_lint.output import Colour, note, terminal_width, use_colour, write_re
 
 if TYPE_CHECKING:
     from rltel_lint.engine import Result
+    from rltel_lint.facts.store import FactStore
     from rltel_lint.findings import Finding
     from rltel_lint.session import Session
 
@@ -49,6 +50,12 @@ def _project_options(command: _Command) -> _Command:
     for option in (
         click.option("--profile", multiple=True, metavar="NAME", help="Helpers the code uses."),
         click.option("--config", type=Path, metavar="FILE", help="TOML file with the settings."),
+        click.option(
+            "--no-cache", is_flag=True, help="Keep nothing between runs, and read nothing."
+        ),
+        click.option(
+            "--cache-dir", type=Path, metavar="DIR", help="Where facts are kept between runs."
+        ),
         click.option("--root", type=Path, metavar="DIR", help="The project's folder."),
     ):
         command = option(command)
@@ -91,18 +98,18 @@ def check(
     only = PathFilter(session, paths)
     for path in only.unchecked:
         note(f"note: {path} holds no file of this check; it may be excluded")
-    result = _analyse(session)
-    findings = _reported(session, only.keep(result.findings))
+    found, counts = _outcome(session)
+    findings = _reported(session, only.keep(found))
     if style == "json":
         from rltel_lint.report import json
 
-        report = json.render_findings(findings, result.summary.counts)
+        report = json.render_findings(findings, counts)
     else:
         from rltel_lint.report import text
 
         report = text.render_findings(
             findings,
-            result.summary.counts,
+            counts,
             time.perf_counter() - started,
             colour=use_colour(colour),
             statistics=statistics,
@@ -188,6 +195,27 @@ def _open(options: dict[str, Any]) -> Session:
     return session
 
 
+def _outcome(session: Session) -> tuple[Iterable[Finding], Mapping[str, int]]:
+    """The findings and counts of a check, from an earlier run if nothing has changed."""
+    from rltel_lint.results import load_result, result_key, save_result
+
+    store = _store(session)
+    key = result_key(session) if session.cache else ""
+    known = load_result(store, key) if session.cache else None
+    if known is not None:
+        return known
+    result = _analyse(session)
+    if session.cache:
+        save_result(store, key, result.findings, result.summary.counts)
+    return result.findings, result.summary.counts
+
+
+def _store(session: Session) -> FactStore:
+    from rltel_lint.facts.store import FactStore
+
+    return FactStore(session.cache, lambda line: note(f"note: {line}"))
+
+
 def _analyse(session: Session) -> Result:
     from rltel_lint.engine import Input, analyse
     from rltel_lint.progress import progress
@@ -196,7 +224,7 @@ def _analyse(session: Session) -> Result:
     number = len(texts.sources) + len(texts.documents)
     with progress(f"rltel-lint: reading {number} files ..."):
         source = Input(session.root, texts.sources, texts.documents, texts.problems)
-        return analyse(source, session.config)
+        return analyse(source, session.config, _store(session))
 
 
 def _reported(session: Session, findings: Iterable[Finding]) -> list[Finding]:

@@ -8,8 +8,10 @@ from pathlib import Path
 
 from rltel_lint.config import Config
 from rltel_lint.errors import ConfigError
-from rltel_lint.facts.documents import extract_document
+from rltel_lint.facts.documents_codec import decode_document, encode_document
+from rltel_lint.facts.entries import DocumentFacts
 from rltel_lint.facts.source import SourceFacts
+from rltel_lint.facts.store import FactStore, text_key
 from rltel_lint.findings import Finding
 from rltel_lint.globs import Globs
 from rltel_lint.inventory import Inventory, take_inventory
@@ -66,12 +68,13 @@ class Result:
         return take_inventory(self.project)
 
 
-def link(source: Input, config: Config) -> Project:
+def link(source: Input, config: Config, store: FactStore | None = None) -> Project:
     """Reads the facts of every file and links them.
 
     Args:
         source: The texts.
         config: The configuration.
+        store: Where facts are kept between runs; ``None`` keeps nothing.
 
     Raises:
         ConfigError: The profile or the vocabulary table is wrong.
@@ -81,21 +84,37 @@ def link(source: Input, config: Config) -> Project:
     except VocabularyError as error:
         where = f"{config.file}: " if config.file else ""
         raise ConfigError(f"{where}[tool.rltel-lint] {error}") from error
-    sources = {path: SourceFacts(path, text) for path, text in source.sources.items()}
+    store = store or FactStore(None)
+    sources = {path: SourceFacts(path, text, store) for path, text in source.sources.items()}
     namespace = config.namespace[0] if config.namespace else ""
     documents = [
-        extract_document(path, text, namespace=namespace)
-        for path, text in sorted(source.documents.items())
+        _document(path, text, namespace, store) for path, text in sorted(source.documents.items())
     ]
     return Project(sources, documents, vocabulary, _settings(source, config))
 
 
-def analyse(source: Input, config: Config) -> Result:
+def _document(path: str, text: str, namespace: str, store: FactStore) -> DocumentFacts:
+    kept, key = store.file(path), text_key(f"{namespace}\n{text}")
+    values = kept.index(key)
+    if values is not None:
+        try:
+            return decode_document(path, values)
+        except (ValueError, TypeError, IndexError):
+            store.damaged()
+    from rltel_lint.facts.documents import extract_document
+
+    facts = extract_document(path, text, namespace=namespace)
+    kept.keep_index(key, encode_document(facts))
+    return facts
+
+
+def analyse(source: Input, config: Config, store: FactStore | None = None) -> Result:
     """Checks a project.
 
     Args:
         source: The texts.
         config: The configuration: it decides which rules run.
+        store: Where facts are kept between runs; ``None`` keeps nothing.
 
     Returns:
         The findings and what was looked at.
@@ -103,10 +122,13 @@ def analyse(source: Input, config: Config) -> Result:
     Raises:
         ConfigError: The profile or the vocabulary table is wrong.
     """
-    project = link(source, config)
+    project = link(source, config, store)
     found = [*source.problems, *_run(project, config)]
     findings = tuple(sorted(dict.fromkeys(found), key=lambda one: one.sort_key))
-    return Result(project, findings, Summary(_counts(project)))
+    counts = _counts(project)
+    if store is not None:
+        store.save()
+    return Result(project, findings, Summary(counts))
 
 
 def _run(project: Project, config: Config) -> Iterator[Finding]:

@@ -12,6 +12,9 @@ from rltel_lint.discovery import Texts, find_files, read_files
 from rltel_lint.errors import UserError
 from rltel_lint.findings import Finding
 
+CACHE_FOLDER = ".rltel-cache"
+"""Where facts are kept between runs, in the project root."""
+
 
 @dataclass(frozen=True)
 class Options:
@@ -24,6 +27,8 @@ class Options:
         select: Codes that replace the configured selection.
         ignore: Codes to ignore besides.
         extend_select: Codes to select besides.
+        no_cache: Whether to keep nothing between runs.
+        cache_dir: Where facts are kept; ``None`` means ``.rltel-cache`` in the project root.
     """
 
     root: Path | None = None
@@ -32,6 +37,8 @@ class Options:
     select: tuple[str, ...] = ()
     ignore: tuple[str, ...] = ()
     extend_select: tuple[str, ...] = ()
+    no_cache: bool = False
+    cache_dir: Path | None = None
 
 
 @dataclass(frozen=True)
@@ -42,12 +49,14 @@ class Session:
         root: The project root, absolute.
         config: Its configuration with the options on top.
         texts: What its files contain.
+        cache: The folder where facts are kept between runs; ``None`` keeps nothing.
         notes: What the user should know of how the files were found.
     """
 
     root: Path
     config: Config
     texts: Texts
+    cache: Path | None = None
     notes: tuple[str, ...] = ()
 
 
@@ -78,7 +87,8 @@ def open_session(options: Options) -> Session:
         notes += (
             f"no Python file to check in {root}; see --root, and source in the configuration",
         )
-    return Session(root, config, read_files(root, files), notes)
+    cache = None if options.no_cache else options.cache_dir or root / CACHE_FOLDER
+    return Session(root, config, read_files(root, files), cache, notes)
 
 
 def _codes(values: Iterable[str], option: str) -> tuple[str, ...]:

@@ -16,33 +16,33 @@ from typing import Literal
 Span = tuple[int, int, int, int]
 
 
-@dataclass(eq=False, frozen=True)
+@dataclass(eq=False)
 class Node:
     """Anything with a position; compared by identity, so it can key a table."""
 
     at: Span
 
 
-@dataclass(eq=False, frozen=True)
+@dataclass(eq=False)
 class Expr(Node):
     """An expression."""
 
 
-@dataclass(eq=False, frozen=True)
+@dataclass(eq=False)
 class Const(Expr):
     """A literal string, number, boolean or ``None``."""
 
     value: str | int | float | bool | None
 
 
-@dataclass(eq=False, frozen=True)
+@dataclass(eq=False)
 class Name(Expr):
     """A bare name."""
 
     id: str
 
 
-@dataclass(eq=False, frozen=True)
+@dataclass(eq=False)
 class Attribute(Expr):
     """``base.attr``."""
 
@@ -50,7 +50,7 @@ class Attribute(Expr):
     attr: str
 
 
-@dataclass(eq=False, frozen=True)
+@dataclass(eq=False)
 class Arg(Node):
     """One argument of a call.
 
@@ -65,7 +65,7 @@ class Arg(Node):
     star: Literal["", "*", "**"] = ""
 
 
-@dataclass(eq=False, frozen=True)
+@dataclass(eq=False)
 class Call(Expr):
     """``func(args)``."""
 
@@ -93,14 +93,14 @@ class Call(Expr):
         return None
 
 
-@dataclass(eq=False, frozen=True)
+@dataclass(eq=False)
 class FString(Expr):
     """An f-string: literal parts and expressions; ``None`` for a part that is not understood."""
 
     parts: tuple[str | Expr | None, ...]
 
 
-@dataclass(eq=False, frozen=True)
+@dataclass(eq=False)
 class Binary(Expr):
     """``left op right`` for ``+``, ``%`` and ``|``."""
 
@@ -109,7 +109,7 @@ class Binary(Expr):
     right: Expr
 
 
-@dataclass(eq=False, frozen=True)
+@dataclass(eq=False)
 class BoolOp(Expr):
     """``left or right``, ``left and right``."""
 
@@ -118,7 +118,7 @@ class BoolOp(Expr):
     right: Expr
 
 
-@dataclass(eq=False, frozen=True)
+@dataclass(eq=False)
 class Conditional(Expr):
     """``body if test else orelse``."""
 
@@ -127,14 +127,14 @@ class Conditional(Expr):
     orelse: Expr
 
 
-@dataclass(eq=False, frozen=True)
+@dataclass(eq=False)
 class Dict(Expr):
     """A dict display; a ``None`` key is an unpacking."""
 
     items: tuple[tuple[Expr | None, Expr], ...]
 
 
-@dataclass(eq=False, frozen=True)
+@dataclass(eq=False)
 class Sequence(Expr):
     """A list, tuple or set display."""
 
@@ -142,14 +142,14 @@ class Sequence(Expr):
     elements: tuple[Expr, ...]
 
 
-@dataclass(eq=False, frozen=True)
+@dataclass(eq=False)
 class Starred(Expr):
     """``*value`` in a display or an assignment target."""
 
     value: Expr
 
 
-@dataclass(eq=False, frozen=True)
+@dataclass(eq=False)
 class Subscript(Expr):
     """``base[index]``."""
 
@@ -157,7 +157,7 @@ class Subscript(Expr):
     index: Expr
 
 
-@dataclass(eq=False, frozen=True)
+@dataclass(eq=False)
 class Lambda(Expr):
     """``lambda params: body``."""
 
@@ -165,7 +165,7 @@ class Lambda(Expr):
     body: Expr
 
 
-@dataclass(eq=False, frozen=True)
+@dataclass(eq=False)
 class Comprehension(Expr):
     """A comprehension; ``key`` is set for dicts only."""
 
@@ -176,14 +176,14 @@ class Comprehension(Expr):
     conditions: tuple[Expr, ...]
 
 
-@dataclass(eq=False, frozen=True)
+@dataclass(eq=False)
 class Await(Expr):
     """``await value``."""
 
     value: Expr
 
 
-@dataclass(eq=False, frozen=True)
+@dataclass(eq=False)
 class Yield(Expr):
     """``yield value`` or ``yield from value``."""
 
@@ -191,7 +191,7 @@ class Yield(Expr):
     is_from: bool = False
 
 
-@dataclass(eq=False, frozen=True)
+@dataclass(eq=False)
 class NamedExpr(Expr):
     """``target := value``."""
 
@@ -199,7 +199,7 @@ class NamedExpr(Expr):
     value: Expr
 
 
-@dataclass(eq=False, frozen=True)
+@dataclass(eq=False)
 class Compare(Expr):
     """A comparison; only its first operator is kept."""
 
@@ -208,14 +208,14 @@ class Compare(Expr):
     right: Expr
 
 
-@dataclass(eq=False, frozen=True)
+@dataclass(eq=False)
 class Other(Expr):
     """Any other expression, with the expressions inside it."""
 
     children: tuple[Expr, ...] = ()
 
 
-@dataclass(eq=False, frozen=True)
+@dataclass(eq=False)
 class Parameter(Node):
     """One parameter of a function; ``kind`` is as in :mod:`inspect`, in short."""
 
@@ -225,7 +225,7 @@ class Parameter(Node):
     annotation: Expr | None = None
 
 
-@dataclass(eq=False, frozen=True)
+@dataclass(eq=False)
 class Parameters(Node):
     """The parameters of a function, in order."""
 
@@ -236,19 +236,19 @@ class Parameters(Node):
         return next((item for item in self.items if item.name == name), None)
 
 
-@dataclass(eq=False, frozen=True)
+@dataclass(eq=False)
 class Stmt(Node):
     """A statement."""
 
 
-@dataclass(eq=False, frozen=True)
+@dataclass(eq=False)
 class ExprStmt(Stmt):
     """An expression standing alone."""
 
     value: Expr
 
 
-@dataclass(eq=False, frozen=True)
+@dataclass(eq=False)
 class Assign(Stmt):
     """``a = b = value``; annotated assignments too, with ``annotation``."""
 
@@ -257,7 +257,7 @@ class Assign(Stmt):
     annotation: Expr | None = None
 
 
-@dataclass(eq=False, frozen=True)
+@dataclass(eq=False)
 class AugAssign(Stmt):
     """``target op= value``."""
 
@@ -266,35 +266,35 @@ class AugAssign(Stmt):
     value: Expr
 
 
-@dataclass(eq=False, frozen=True)
+@dataclass(eq=False)
 class Return(Stmt):
     """``return value``."""
 
     value: Expr | None
 
 
-@dataclass(eq=False, frozen=True)
+@dataclass(eq=False)
 class Raise(Stmt):
     """``raise value``."""
 
     value: Expr | None
 
 
-@dataclass(eq=False, frozen=True)
+@dataclass(eq=False)
 class Jump(Stmt):
     """``break``, ``continue`` or ``pass``."""
 
     kind: Literal["break", "continue", "pass"]
 
 
-@dataclass(eq=False, frozen=True)
+@dataclass(eq=False)
 class Scope(Stmt):
     """``global`` or ``nonlocal``."""
 
     names: tuple[str, ...]
 
 
-@dataclass(eq=False, frozen=True)
+@dataclass(eq=False)
 class Import(Stmt):
     """One import statement.
 
@@ -311,7 +311,7 @@ class Import(Stmt):
     names: tuple[tuple[str, str], ...]
 
 
-@dataclass(eq=False, frozen=True)
+@dataclass(eq=False)
 class If(Stmt):
     """``if`` and ``elif`` (nested in ``orelse``)."""
 
@@ -320,7 +320,7 @@ class If(Stmt):
     orelse: tuple[Stmt, ...]
 
 
-@dataclass(eq=False, frozen=True)
+@dataclass(eq=False)
 class For(Stmt):
     """``for`` and ``async for``."""
 
@@ -331,7 +331,7 @@ class For(Stmt):
     is_async: bool = False
 
 
-@dataclass(eq=False, frozen=True)
+@dataclass(eq=False)
 class While(Stmt):
     """``while``."""
 
@@ -340,7 +340,7 @@ class While(Stmt):
     orelse: tuple[Stmt, ...]
 
 
-@dataclass(eq=False, frozen=True)
+@dataclass(eq=False)
 class Handler(Node):
     """One ``except`` clause."""
 
@@ -349,7 +349,7 @@ class Handler(Node):
     body: tuple[Stmt, ...]
 
 
-@dataclass(eq=False, frozen=True)
+@dataclass(eq=False)
 class Try(Stmt):
     """``try``."""
 
@@ -359,7 +359,7 @@ class Try(Stmt):
     finalbody: tuple[Stmt, ...]
 
 
-@dataclass(eq=False, frozen=True)
+@dataclass(eq=False)
 class WithItem(Node):
     """``context as target``."""
 
@@ -367,7 +367,7 @@ class WithItem(Node):
     target: Expr | None
 
 
-@dataclass(eq=False, frozen=True)
+@dataclass(eq=False)
 class With(Stmt):
     """``with`` and ``async with``."""
 
@@ -376,7 +376,7 @@ class With(Stmt):
     is_async: bool = False
 
 
-@dataclass(eq=False, frozen=True)
+@dataclass(eq=False)
 class Case(Node):
     """One ``case`` of a ``match``: the names its pattern binds, its guard and its body."""
 
@@ -385,7 +385,7 @@ class Case(Node):
     body: tuple[Stmt, ...]
 
 
-@dataclass(eq=False, frozen=True)
+@dataclass(eq=False)
 class Match(Stmt):
     """``match``."""
 
@@ -393,7 +393,7 @@ class Match(Stmt):
     cases: tuple[Case, ...]
 
 
-@dataclass(eq=False, frozen=True)
+@dataclass(eq=False)
 class FunctionDef(Stmt):
     """A function, with what kind of callable it is."""
 
@@ -407,7 +407,7 @@ class FunctionDef(Stmt):
     name_at: Span
 
 
-@dataclass(eq=False, frozen=True)
+@dataclass(eq=False)
 class ClassDef(Stmt):
     """A class. Inside an indexed file the members come one by one, and ``body`` is empty."""
 
@@ -418,7 +418,7 @@ class ClassDef(Stmt):
     name_at: Span
 
 
-@dataclass(eq=False, frozen=True)
+@dataclass(eq=False)
 class OtherStmt(Stmt):
     """Any other statement, with the expressions inside it (``assert``, ``del``)."""
 

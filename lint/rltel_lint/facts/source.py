@@ -14,8 +14,11 @@ import warnings
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from typing import Any
 
 from rltel_lint.facts import nodes as n
+from rltel_lint.facts.codec import decode, encode
+from rltel_lint.facts.store import FactStore, text_key
 
 _Definition = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
 
@@ -67,7 +70,26 @@ class Unit:
             self._lowered = self._lower()
         return self._lowered
 
+    @property
+    def key(self) -> str:
+        """What the lowered statements are kept under: a hash of all they depend on."""
+        kind = "member" if self.indented else "class" if self.members else "statement"
+        return text_key(f"{kind}\n{self.text}")
+
     def _lower(self) -> tuple[n.Stmt, ...]:
+        kept, key = self.source.kept, self.key
+        values = kept.lowered(key)
+        if values is not None:
+            try:
+                return decode(values, self.first)
+            except (ValueError, TypeError, IndexError, KeyError, RecursionError):
+                self.source.store.damaged()
+        lowered = self._parse()
+        if lowered:
+            kept.keep_lowered(key, encode(lowered, self.first))
+        return lowered
+
+    def _parse(self) -> tuple[n.Stmt, ...]:
         from rltel_lint.facts.lower import lower
 
         text = self.text
@@ -96,10 +118,13 @@ class SourceFacts:
     Args:
         path: Path relative to the project root, with ``/``.
         text: The decoded source.
+        store: Where facts are kept between runs.
     """
 
-    def __init__(self, path: str, text: str) -> None:
+    def __init__(self, path: str, text: str, store: FactStore | None = None) -> None:
         self.path = path
+        self.store = store or FactStore(None)
+        self.kept = self.store.file(path)
         if "\r" in text:
             text = text.replace("\r\n", "\n").replace("\r", "\n")
         self.text = text
@@ -119,6 +144,31 @@ class SourceFacts:
     @cached_property
     def units(self) -> tuple[Unit, ...]:
         """The top-level statements, in order."""
+        index = self.kept.index(self.key)
+        if index is not None:
+            try:
+                return tuple(self._unit(values) for values in index)
+            except (ValueError, TypeError, IndexError):
+                self.store.damaged()
+        units = self._cut()
+        if not self.problems:
+            self.kept.keep_index(self.key, [_index_values(unit) for unit in units])
+        return units
+
+    @cached_property
+    def key(self) -> str:
+        """What facts of this very text are kept under."""
+        return text_key(self.text)
+
+    def _unit(self, values: list[Any]) -> Unit:
+        first, last, binds, members, indented, imports = values
+        if not (isinstance(first, int) and isinstance(last, int)):
+            raise TypeError("a line is a number")
+        inner = tuple(self._unit(member) for member in members)
+        lowered = None if imports is None else decode(imports, first)
+        return Unit(self, first, last, frozenset(binds), inner, indented is True, lowered)
+
+    def _cut(self) -> tuple[Unit, ...]:
         try:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")
@@ -147,6 +197,8 @@ class SourceFacts:
         """Why the file cannot be parsed, ``None`` if it can; cheaper than ``units``."""
         if "units" in self.__dict__:
             return self.problems[0] if self.problems else None
+        if self.store.parses(self.key):
+            return None
         try:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")
@@ -154,6 +206,7 @@ class SourceFacts:
         except (SyntaxError, ValueError, RecursionError, MemoryError):
             _ = self.units
             return self.problems[0] if self.problems else None
+        self.store.keep_parses(self.key)
         return None
 
     def _index(self, body: Sequence[ast.stmt]) -> Iterator[Unit]:
@@ -214,13 +267,21 @@ class SourceFacts:
         return tuple(
             Unit(
                 self,
-                statement.at[0],
+                _first_line_of_node(statement),
                 statement.at[2],
                 frozenset(_binds_of_nodes((statement,))),
                 _lowered=(statement,),
             )
             for statement in lowered
         )
+
+
+def _index_values(unit: Unit) -> list[Any]:
+    members = [_index_values(member) for member in unit.members]
+    imports = None
+    if unit._lowered and all(isinstance(node, n.Import) for node in unit._lowered):
+        imports = encode(unit._lowered, unit.first)
+    return [unit.first, unit.last, sorted(unit.binds), members, unit.indented, imports]
 
 
 def _reason(error: BaseException) -> str:
@@ -236,6 +297,11 @@ def _first_line(node: ast.stmt) -> int:
     if isinstance(node, _Definition) and node.decorator_list:
         return min(node.lineno, node.decorator_list[0].lineno)
     return node.lineno
+
+
+def _first_line_of_node(node: n.Stmt) -> int:
+    decorators = node.decorators if isinstance(node, (n.FunctionDef, n.ClassDef)) else ()
+    return min([node.at[0], *(decorator.at[0] for decorator in decorators)])
 
 
 def _merged(body: Sequence[ast.stmt]) -> Iterator[tuple[int, int, list[ast.stmt]]]:

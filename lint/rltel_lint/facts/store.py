@@ -1,0 +1,237 @@
+"""Facts kept on disk between runs: for each file its index and the units that were lowered.
+
+The folder is a cache: it may be deleted at any time, is written atomically, is safe for several
+processes at once (the last writer wins, and all write the same facts for the same text), and is
+never trusted: facts are keyed by a hash of the text they come from, a damaged or foreign file is
+ignored, said once, and rebuilt. It holds JSON, nothing that could be executed.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import sys
+import tempfile
+from collections.abc import Callable, Iterable, Mapping
+from functools import cache
+from hashlib import blake2b
+from pathlib import Path
+from typing import Any
+
+from rltel_lint import __version__
+
+
+@cache
+def tool_version() -> str:
+    """Returns what facts of another tool or Python version do not have.
+
+    The tool's own files are part of it, so that a changed tool never reads stale facts, also
+    where it is installed in place and keeps its version number.
+    """
+    package = Path(__file__).parent.parent
+    files = sorted(
+        (entry.path, entry.stat().st_mtime_ns, entry.stat().st_size)
+        for folder in (package, *(path for path in package.iterdir() if path.is_dir()))
+        for entry in os.scandir(folder)
+        if entry.name.endswith((".py", ".toml"))
+    )
+    return f"{__version__} {sys.version_info[:2]} {text_key(repr(files))}"
+
+
+MAX_BYTES = 128 * 1024 * 1024
+"""The folder is cut back to three quarters of this when it grows beyond."""
+
+_TAG = "Signature: 8a477f597d28d172789f06886806bc55\n# This folder is a cache of rltel-lint.\n"
+
+
+def text_key(text: str) -> str:
+    """Returns the key of a text: a hash of its content."""
+    return blake2b(text.encode("utf-8", "surrogatepass"), digest_size=16).hexdigest()
+
+
+class Kept:
+    """What is kept of one file.
+
+    Args:
+        load: Reads the kept values, an empty dict where there are none.
+    """
+
+    def __init__(self, load: Callable[[], dict[str, Any]]) -> None:
+        self._load = load
+        self._values: dict[str, Any] | None = None
+        self._used: dict[str, Any] = {}
+        self.changed = False
+
+    @property
+    def _kept(self) -> dict[str, Any]:
+        if self._values is None:
+            self._values = self._load()
+        return self._values
+
+    def index(self, key: str) -> list[Any] | None:
+        """Returns the index of the text with this key, ``None`` if another one is kept."""
+        index = self._kept.get("index")
+        return index if self._kept.get("text") == key and isinstance(index, list) else None
+
+    def keep_index(self, key: str, index: list[Any]) -> None:
+        """Keeps the index of a text."""
+        self._kept["text"], self._kept["index"] = key, index
+        self.changed = True
+
+    def lowered(self, key: str) -> list[Any] | None:
+        """Returns the encoded statements of the unit with this key."""
+        value = self._kept.get("units", {}).get(key)
+        if isinstance(value, list):
+            self._used[key] = value
+            return value
+        return None
+
+    def keep_lowered(self, key: str, value: list[Any]) -> None:
+        """Keeps the encoded statements of a unit."""
+        self._kept.setdefault("units", {})[key] = value
+        self._used[key] = value
+        self.changed = True
+
+    def values(self) -> dict[str, Any]:
+        """Returns all that is worth keeping: of the units, those that this run used."""
+        return {**self._kept, "units": self._used}
+
+
+class FactStore:
+    """The folder.
+
+    Args:
+        folder: Where facts are kept; ``None`` keeps nothing.
+        note: Told, in one line, what the user should know of the folder.
+    """
+
+    def __init__(self, folder: Path | None, note: Callable[[str], None] = lambda _: None) -> None:
+        self._folder = folder
+        self._note = note
+        self._noted = False
+        self._open: dict[str, Kept] = {}
+        self._syntax: set[str] | None = None
+        self._fine: set[str] = set()
+
+    def file(self, path: str) -> Kept:
+        """Returns what is kept of the file at this path."""
+        kept = self._open.get(path)
+        if kept is None:
+            name = f"{text_key(path)}.json"
+            kept = self._open[path] = Kept(lambda: self._read(name))
+        return kept
+
+    def parses(self, key: str) -> bool:
+        """Whether the text with this key is known to be free of syntax errors."""
+        if self._syntax is None:
+            known = self._read("syntax.json").get("fine", [])
+            self._syntax = set(known) if isinstance(known, list) else set()
+        if key in self._syntax:
+            self._fine.add(key)
+            return True
+        return False
+
+    def keep_parses(self, key: str) -> None:
+        """Keeps that the text with this key is free of syntax errors."""
+        self._fine.add(key)
+
+    def save(self) -> None:
+        """Writes what changed; a folder that cannot be written to is said and left."""
+        if self._folder is None:
+            return
+        files: dict[str, Mapping[str, Any]] = {
+            f"{text_key(path)}.json": kept.values()
+            for path, kept in self._open.items()
+            if kept.changed
+        }
+        if self._fine != (self._syntax or set()):
+            files["syntax.json"] = {"fine": sorted(self._fine)}
+        self.write(files)
+
+    def write(self, files: Mapping[str, Mapping[str, Any]]) -> None:
+        """Writes JSON files into the folder, each at once."""
+        if self._folder is None or not files:
+            return
+        try:
+            self._prepare()
+            for name, values in files.items():
+                _write(self._folder / name, {"format": tool_version(), **values})
+            _cut_back(self._folder)
+        except OSError as error:
+            self._say(f"the cache {self._folder} cannot be written ({error.strerror or error})")
+
+    def read(self, name: str) -> dict[str, Any]:
+        """Reads a JSON file of the folder; an empty dict if it is absent or useless."""
+        return self._read(name)
+
+    def _read(self, name: str) -> dict[str, Any]:
+        if self._folder is None:
+            return {}
+        path = self._folder / name
+        try:
+            values = json.loads(path.read_bytes())
+            if not isinstance(values, dict):
+                raise ValueError("not an object")
+        except FileNotFoundError:
+            return {}
+        except (OSError, ValueError, RecursionError):
+            self._say(f"the cache file {path} is damaged; it is rebuilt")
+            return {}
+        if values.get("format") != tool_version():
+            self._say(f"the cache {self._folder} is from another version; it is rebuilt")
+            return {}
+        with contextlib.suppress(OSError):
+            os.utime(path)
+        return values
+
+    def damaged(self) -> None:
+        """Says that something in the folder was not what it should be."""
+        self._say(f"the cache {self._folder} is damaged; it is rebuilt")
+
+    def _say(self, text: str) -> None:
+        if not self._noted:
+            self._noted = True
+            self._note(text)
+
+    def _prepare(self) -> None:
+        assert self._folder is not None
+        self._folder.mkdir(parents=True, exist_ok=True)
+        for name, text in ((".gitignore", "*\n"), ("CACHEDIR.TAG", _TAG)):
+            if not (self._folder / name).exists():
+                (self._folder / name).write_text(text, encoding="utf-8")
+
+
+def _write(path: Path, values: Mapping[str, Any]) -> None:
+    """Writes a file so that a reader sees the old or the new one, never a part."""
+    handle, name = tempfile.mkstemp(dir=path.parent, prefix=f"{path.stem}.", suffix=".tmp")
+    try:
+        with os.fdopen(handle, "w", encoding="ascii") as file:
+            json.dump(values, file, separators=(",", ":"))
+        os.replace(name, path)
+    except BaseException:
+        with contextlib.suppress(OSError):
+            os.unlink(name)
+        raise
+
+
+def _cut_back(folder: Path) -> None:
+    """Deletes what was used longest ago once the folder is too large."""
+    entries = sorted(_entries(folder))
+    size = sum(size for _, size, _ in entries)
+    if size <= MAX_BYTES:
+        return
+    for _, taken, path in entries:
+        with contextlib.suppress(OSError):
+            path.unlink()
+        size -= taken
+        if size <= MAX_BYTES * 3 // 4:
+            return
+
+
+def _entries(folder: Path) -> Iterable[tuple[float, int, Path]]:
+    for entry in os.scandir(folder):
+        with contextlib.suppress(OSError):
+            if entry.name.endswith((".json", ".tmp")) and entry.is_file():
+                stat = entry.stat()
+                yield stat.st_mtime, stat.st_size, Path(entry.path)

@@ -1,0 +1,77 @@
+"""The outcome of a whole run, kept so that a run with nothing new neither links nor checks."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import astuple
+from typing import Any
+
+from rltel_lint.config import Config
+from rltel_lint.facts.store import FactStore, text_key
+from rltel_lint.findings import Finding, Place, Related
+from rltel_lint.session import Session
+
+_KEPT = 8
+"""How many outcomes are kept: enough for switching between a few branches."""
+
+
+def result_key(session: Session) -> str:
+    """Returns a hash of all that decides the outcome of a check: configuration and texts."""
+    texts = session.texts
+    parts = [_config_key(session.config), repr(sorted(texts.problems))]
+    for group in (texts.sources, texts.documents):
+        parts += [f"{path} {text_key(text)}" for path, text in sorted(group.items())]
+        parts.append("")
+    return text_key("\n".join(parts))
+
+
+def load_result(store: FactStore, key: str) -> tuple[list[Finding], dict[str, int]] | None:
+    """Returns the findings and counts of an earlier run over the same input.
+
+    Args:
+        store: Where outcomes are kept.
+        key: From :func:`result_key`.
+    """
+    kept = store.read("results.json").get("results")
+    values = kept.get(key) if isinstance(kept, dict) else None
+    if values is None:
+        return None
+    try:
+        findings, counts = values
+        return [_finding(one) for one in findings], {str(k): int(v) for k, v in counts.items()}
+    except (ValueError, TypeError, AttributeError):
+        store.damaged()
+        return None
+
+
+def save_result(
+    store: FactStore, key: str, findings: tuple[Finding, ...], counts: Mapping[str, int]
+) -> None:
+    """Keeps the outcome of a run, and drops the oldest beyond a few."""
+    kept = store.read("results.json").get("results")
+    results: dict[str, Any] = dict(kept) if isinstance(kept, dict) else {}
+    results.pop(key, None)
+    results[key] = [[_values(finding) for finding in findings], dict(counts)]
+    store.write({"results.json": {"results": dict(list(results.items())[-_KEPT:])}})
+
+
+def _config_key(config: Config) -> str:
+    text = ""
+    if config.file is not None:
+        try:
+            text = config.file.read_text(encoding="utf-8", errors="replace")
+        except OSError:
+            text = ""
+    return f"{config!r}\n{text}"
+
+
+def _values(finding: Finding) -> list[Any]:
+    related = [[astuple(one.place), one.message] for one in finding.related]
+    place = astuple(finding.place)
+    return [place, finding.code, finding.name, finding.message, finding.severity, related]
+
+
+def _finding(values: list[Any]) -> Finding:
+    place, code, name, message, severity, related = values
+    near = tuple(Related(Place(*at), text) for at, text in related)
+    return Finding(Place(*place), code, name, message, severity, near)
