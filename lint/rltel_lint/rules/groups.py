@@ -228,7 +228,7 @@ class PresetDrift(Rule):
         presets: dict[str, Preset],
         known: dict[str, frozenset[str]],
     ) -> Iterator[Finding]:
-        documented = frozenset(entry.column("group"))
+        documented = _expanded(entry.column("group"), presets, known)
         for name in entry.names:
             preset = presets.get(name)
             if preset is not None and preset.complete:
@@ -339,6 +339,20 @@ class GroupsDocumentedDiffer(Rule):
                     f'group "{group.name}" is not in any group table; add a row',
                     [(rows[0].place, "other groups are documented here")],
                 )
+
+
+def _expanded(
+    items: tuple[str, ...], presets: dict[str, Preset], known: dict[str, frozenset[str]]
+) -> frozenset[str]:
+    """The groups of a preset's row; another preset in it stands for that one's groups."""
+    found: set[str] = set()
+    for item in items:
+        preset = presets.get(item)
+        if preset is not None and preset.complete:
+            found |= {group for group, _ in preset.groups}
+        else:
+            found |= known.get(item, {item})
+    return frozenset(found)
 
 
 def _reserved(project: Project, group: str) -> bool:
