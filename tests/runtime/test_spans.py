@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import asyncio
 import contextvars
+from enum import Enum
 from typing import Any
 
 import pytest
@@ -24,6 +25,10 @@ from rl_telemetry.span_groups import RLSpanGroup
 from tests.runtime.recording import Recording
 
 GENERATION = RLSpanGroup.GENERATION
+
+
+class Color(Enum):
+    RED = "red"
 
 
 def test_spans_nest_and_the_current_one_is_restored(recording: Recording) -> None:
@@ -82,6 +87,7 @@ def test_span_cm_has_no_group_and_can_leave_errors_out(recording: Recording) -> 
         ("a", "text", "text"),
         ("a", [1, 2], (1, 2)),
         ("a", ("x",), ("x",)),
+        ("a", Color.RED, "red"),
         ("a", None, None),
         ("a", {"b": 1}, None),
         ("a", [object()], None),
