@@ -175,7 +175,7 @@ def inventory(style: str, **options: Any) -> None:
     session = _open(options)
     for problem in session.texts.problems:
         note(f"note: {problem.place}: {problem.message}")
-    found = _analyse(session).inventory
+    found = _analyse(session, _store(session)).inventory
     if style == "json":
         from rltel_lint.report import json
 
@@ -204,7 +204,7 @@ def _outcome(session: Session) -> tuple[Iterable[Finding], Mapping[str, int]]:
     known = load_result(store, key) if session.cache else None
     if known is not None:
         return known
-    result = _analyse(session)
+    result = _analyse(session, store)
     if session.cache:
         save_result(store, key, result.findings, result.summary.counts)
     return result.findings, result.summary.counts
@@ -216,7 +216,7 @@ def _store(session: Session) -> FactStore:
     return FactStore(session.cache, lambda line: note(f"note: {line}"))
 
 
-def _analyse(session: Session) -> Result:
+def _analyse(session: Session, store: FactStore) -> Result:
     from rltel_lint.engine import Input, analyse
     from rltel_lint.progress import progress
 
@@ -224,7 +224,7 @@ def _analyse(session: Session) -> Result:
     number = len(texts.sources) + len(texts.documents)
     with progress(f"rltel-lint: reading {number} files ..."):
         source = Input(session.root, texts.sources, texts.documents, texts.problems)
-        return analyse(source, session.config, _store(session))
+        return analyse(source, session.config, store)
 
 
 def _reported(session: Session, findings: Iterable[Finding]) -> list[Finding]:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import cache
 
 from rltel_lint.facts.entries import DocumentEntry
-from rltel_lint.facts.templates import overlap
+from rltel_lint.facts.templates import TemplateError, expand, overlap
 from rltel_lint.findings import Finding, Place
 from rltel_lint.project.linked import Project
 from rltel_lint.project.spans import SpanSite
@@ -292,14 +293,18 @@ class SpanUnderTwoGroups(Rule):
     def _against_documents(
         self, project: Project, site: SpanSite, name: str, group: str
     ) -> Iterator[Finding]:
-        rows = [row for row in project.documents.naming("span", name) if row.column("group")]
-        if rows and not any(group in row.column("group") for row in rows):
-            documented = rows[0].column("group")
+        rows = [
+            (row.place, row.column("group"))
+            for row in project.documents.naming("span", name)
+            if row.column("group")
+        ] + [(row.place, row.names) for row in _group_rows(project, name)]
+        if rows and not any(group in groups for _, groups in rows):
+            place, documented = rows[0]
             yield self.finding(
                 site.place,
                 f'span "{name}" is opened under group "{group}", but documented under '
                 f"{quoted(documented)}; correct one of the two",
-                [(rows[0].place, "documented here")],
+                [(place, "documented here")],
             )
 
 
@@ -356,6 +361,23 @@ class SpanOutsideNamespace(Rule):
                         'it, or add its prefix to "namespace" in the configuration',
                         _through(site),
                     )
+
+
+@cache
+def _templates(text: str) -> tuple[str, ...]:
+    try:
+        return expand(text).names
+    except TemplateError:
+        return ()
+
+
+def _group_rows(project: Project, name: str) -> Iterator[DocumentEntry]:
+    """The rows of groups that list a span among those they control."""
+    for row in project.documents.of_kind("group"):
+        for item in row.column("span"):
+            if any(overlap(template, name) for template in _templates(item)):
+                yield row
+                break
 
 
 def _speaks_of(project: Project, template: str) -> bool:
