@@ -13,19 +13,23 @@ import argparse
 import contextlib
 import importlib
 import pickle
+import random
 import statistics
 import sys
+import time
 import timeit
 from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
 from opentelemetry import trace
+from opentelemetry.context import get_current
 from opentelemetry.sdk.trace import TracerProvider
 from opentelemetry.sdk.trace.export import BatchSpanProcessor, SpanExporter, SpanExportResult
 
 from rl_telemetry.contrib.data_plane import MetricsDataPlaneClient
 from rl_telemetry.instrumentation import (
     accepts_trace_context,
+    attached_context,
     bucket_scope,
     current_trace_carrier,
     dispatch_with_trace_context,
@@ -104,7 +108,7 @@ def disabled_pairs() -> Iterator[Pair]:
     yield Pair("off: with managed_span(group, name)", managed, null_context, 20000, 1.0)
     yield Pair("off: the same with two attributes", managed_with_two, null_context, 20000, 1.3)
     yield Pair("off: umbrella_span", umbrella, null_context, 20000, 1.0)
-    yield Pair("off: decorated function", decorated, null_context, 20000, 0.55)
+    yield Pair("off: decorated function", decorated, null_context, 60000, 0.55)
     yield from lens_disabled_pairs()
 
 
@@ -219,7 +223,7 @@ def lens_enabled_pairs(
     yield Pair("  NeMo Lens, on: with two attributes", two, raw_with_two, 500)
 
 
-def ray_pairs() -> Iterator[Pair]:
+def report_ray(rounds: int) -> None:
     import ray
 
     ray.init(num_cpus=2, include_dashboard=False, log_to_driver=False, configure_logging=False)
@@ -233,33 +237,56 @@ def ray_pairs() -> Iterator[Pair]:
         def plain(self, value: int) -> int:
             return value
 
-        def by_hand(self, value: int, _otel_carrier: Any = None) -> int:
+        def keyword(self, value: int, _otel_carrier: Any = None) -> int:
             return value
 
     worker = Worker.remote()
+    parent = {"traceparent": f"00-{'1' * 32}-{'2' * 16}-01"}
+    # The scopes of a step are around its calls, so they are written and read once per step.
+    with iteration_scope(3), bucket_scope("overhead"):
+        scopes = get_current()
+
+    def without() -> None:
+        with span_cm("caller"):
+            ray.get(worker.plain.remote(1))
+
+    def keyword_by_hand() -> None:
+        with span_cm("caller"):
+            ray.get(worker.keyword.remote(1, _otel_carrier=parent))
 
     def with_carrier() -> None:
         with span_cm("caller"):
             ray.get(dispatch_with_trace_context(worker.accepting, 1))
 
-    def without_carrier() -> None:
-        with span_cm("caller"):
-            ray.get(worker.plain.remote(1))
+    def with_carrier_in_scopes() -> None:
+        with attached_context(scopes), span_cm("caller"):
+            ray.get(dispatch_with_trace_context(worker.accepting, 1))
 
-    parent = {"traceparent": f"00-{'1' * 32}-{'2' * 16}-01"}
-
-    def keyword_by_hand() -> None:
-        with span_cm("caller"):
-            ray.get(worker.by_hand.remote(1, _otel_carrier=parent))
-
-    for warm_up in (with_carrier, without_carrier, keyword_by_hand) * 200:
-        warm_up()
-    yield Pair("Ray round trip with a carrier", with_carrier, without_carrier, 4, 1.05)
-    yield Pair("  Ray's share: such a keyword, unused", keyword_by_hand, without_carrier, 4)
-    yield Pair("  our share: carrier / unused keyword", with_carrier, keyword_by_hand, 4)
-    with iteration_scope(3), bucket_scope("overhead"):
-        yield Pair("Ray round trip with a carrier in scopes", with_carrier, without_carrier, 4)
+    calls = [without, keyword_by_hand, with_carrier, with_carrier_in_scopes]
+    seconds = round_trips(calls, rounds)
     ray.shutdown()
+    print(f"Ray round trip without a carrier: {seconds[0] * 1e6:.0f} us")
+    print_ratio("  with such a keyword that nobody reads", seconds[1] / seconds[0], None)
+    print_ratio("  with a carrier", seconds[2] / seconds[0], 1.05)
+    print_ratio("  with a carrier, inside scopes", seconds[3] / seconds[0], None)
+
+
+def round_trips(calls: list[Callable[[], None]], rounds: int) -> list[float]:
+    """Return the median time of each call, made one by one in an order that keeps changing.
+
+    A round trip takes a millisecond and varies as much, so pairs of long runs tell little.
+    """
+    times: dict[Callable[[], None], list[float]] = {call: [] for call in calls}
+    order = list(calls)
+    shuffle = random.Random(0).shuffle
+    for turn in range(rounds + 100):
+        shuffle(order)
+        for call in order:
+            started = time.perf_counter()
+            call()
+            if turn >= 100:  # the first ones warm up
+                times[call].append(time.perf_counter() - started)
+    return [statistics.median(times[call]) for call in calls]
 
 
 def measure(pair: Pair, repeats: int) -> float:
@@ -272,10 +299,13 @@ def measure(pair: Pair, repeats: int) -> float:
 
 def report(pairs: Iterator[Pair], repeats: int) -> None:
     for pair in pairs:
-        ratio = measure(pair, repeats)
-        aim = "" if pair.aim is None else f"aim {pair.aim:.2f}"
-        missed = "  MISSED" if pair.aim is not None and ratio > pair.aim else ""
-        print(f"{pair.label:<48} {ratio:6.2f}   {aim}{missed}", flush=True)
+        print_ratio(pair.label, measure(pair, repeats), pair.aim)
+
+
+def print_ratio(label: str, ratio: float, aim: float | None) -> None:
+    aimed = "" if aim is None else f"aim {aim:.2f}"
+    missed = "  MISSED" if aim is not None and ratio > aim else ""
+    print(f"{label:<48} {ratio:6.2f}   {aimed}{missed}", flush=True)
 
 
 def main() -> None:
@@ -292,8 +322,7 @@ def main() -> None:
     set_enabled_span_groups({GENERATION, STEP})
     report(enabled_pairs(tracer), options.repeats)
     if options.ray:
-        # A round trip takes a millisecond and varies as much: many short turns, not few long ones.
-        report(ray_pairs(), options.repeats * 12)
+        report_ray(rounds=1500)
     with span_cm("one carrier"), iteration_scope(3):
         seconds = min(timeit.repeat(current_trace_carrier, number=2000, repeat=5)) / 2000
     print(f"a carrier takes {seconds * 1e6:.1f} us to write")

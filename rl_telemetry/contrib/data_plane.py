@@ -37,6 +37,19 @@ OnEvent = Callable[[dict[str, Any]], None]
 _SpanHelper = Callable[[str, Any], AbstractContextManager["Span | None"]]
 
 
+def _observed(op: str) -> Callable[..., Any]:
+    def call(self: MetricsDataPlaneClient, *args: Any, **kwargs: Any) -> Any:
+        method = getattr(self._inner, op)
+        if self._on_event is None and _SPAN_GROUPS.isdisjoint(_gate.enabled):
+            return method(*args, **kwargs)
+        return self._run(op, method, args, kwargs)
+
+    call.__name__ = op
+    call.__qualname__ = f"MetricsDataPlaneClient.{op}"
+    call.__doc__ = f"Call ``{op}`` of the client."
+    return call
+
+
 class MetricsDataPlaneClient:
     """A data-plane client whose operations are observed.
 
@@ -71,54 +84,19 @@ class MetricsDataPlaneClient:
             raise AttributeError(name)
         return getattr(self._inner, name)
 
-    def register(self, *args: Any, **kwargs: Any) -> Any:
-        """Call the client's ``register``."""
-        return self._run("register", args, kwargs)
+    register = _observed("register")
+    claim_meta = _observed("claim_meta")
+    get_data = _observed("get_data")
+    check_consumption_status = _observed("check_consumption_status")
+    put = _observed("put")
+    get = _observed("get")
+    list_sample_ids = _observed("list_sample_ids")
+    clear = _observed("clear")
+    save_checkpoint = _observed("save_checkpoint")
+    load_checkpoint = _observed("load_checkpoint")
+    close = _observed("close")
 
-    def claim_meta(self, *args: Any, **kwargs: Any) -> Any:
-        """Call the client's ``claim_meta``."""
-        return self._run("claim_meta", args, kwargs)
-
-    def get_data(self, *args: Any, **kwargs: Any) -> Any:
-        """Call the client's ``get_data``."""
-        return self._run("get_data", args, kwargs)
-
-    def check_consumption_status(self, *args: Any, **kwargs: Any) -> Any:
-        """Call the client's ``check_consumption_status``."""
-        return self._run("check_consumption_status", args, kwargs)
-
-    def put(self, *args: Any, **kwargs: Any) -> Any:
-        """Call the client's ``put``."""
-        return self._run("put", args, kwargs)
-
-    def get(self, *args: Any, **kwargs: Any) -> Any:
-        """Call the client's ``get``."""
-        return self._run("get", args, kwargs)
-
-    def list_sample_ids(self, *args: Any, **kwargs: Any) -> Any:
-        """Call the client's ``list_sample_ids``."""
-        return self._run("list_sample_ids", args, kwargs)
-
-    def clear(self, *args: Any, **kwargs: Any) -> Any:
-        """Call the client's ``clear``."""
-        return self._run("clear", args, kwargs)
-
-    def save_checkpoint(self, *args: Any, **kwargs: Any) -> Any:
-        """Call the client's ``save_checkpoint``."""
-        return self._run("save_checkpoint", args, kwargs)
-
-    def load_checkpoint(self, *args: Any, **kwargs: Any) -> Any:
-        """Call the client's ``load_checkpoint``."""
-        return self._run("load_checkpoint", args, kwargs)
-
-    def close(self, *args: Any, **kwargs: Any) -> Any:
-        """Call the client's ``close``."""
-        return self._run("close", args, kwargs)
-
-    def _run(self, op: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        method = getattr(self._inner, op)
-        if self._on_event is None and _SPAN_GROUPS.isdisjoint(_gate.enabled):
-            return method(*args, **kwargs)
+    def _run(self, op: str, method: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         if inspect.iscoroutinefunction(method):
             return self._run_async(op, method, args, kwargs)
         with _Operation(op, self._finished, method, args, kwargs) as operation:
