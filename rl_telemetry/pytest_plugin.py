@@ -20,8 +20,8 @@ if TYPE_CHECKING:
 def rl_telemetry_isolation() -> Iterator[None]:
     """Run the test with telemetry off and untouched, and put everything back afterwards.
 
-    Covered are the environment variables, the providers, the span groups, the metric groups and
-    the warnings that were already said.
+    Covered are the environment variables, the providers, the gates of the span groups, the metric
+    groups and declarations, and the warnings that were already said.
     """
     from rl_telemetry.testing import isolated_telemetry
 

@@ -8,7 +8,6 @@ initialisation may raise, at the start, when a setting is wrong.
 
 from __future__ import annotations
 
-import atexit
 import functools
 import logging
 import os
@@ -52,7 +51,6 @@ class _State:
     is_shut_down = False
     is_set_up = False
     """Whether an enabled :func:`setup_telemetry` succeeded."""
-    is_exit_hooked = False
 
 
 def init_telemetry_driver(master_config: Any, algorithm: str) -> TelemetryHandle | None:
@@ -197,6 +195,7 @@ def setup_telemetry(
         ImportError: If the exporter is not installed; the message says what to install.
     """
     from rl_telemetry import span_groups  # noqa: F401 - importing registers the groups
+    from rl_telemetry.lifecycle import process_exit
     from rl_telemetry.lifecycle.handle import TelemetryHandle
     from rl_telemetry.lifecycle.resource import RANK, build_resource
     from rl_telemetry.registry import set_enabled_span_groups
@@ -215,7 +214,7 @@ def setup_telemetry(
     handle = _build(config, resource, span_exporter, metric_reader)
     if publish_resource_attributes:
         _publish_resource_attributes(attributes)
-    _hook_exit()
+    process_exit.call_at_exit(shutdown_telemetry)
     _State.handle = handle
     _State.is_set_up = True
     return handle
@@ -383,30 +382,3 @@ def reset_telemetry() -> None:
     """Forget that telemetry was set up in this process, without stopping it. For tests."""
     _State.handle = None
     _State.is_initialised = _State.is_shut_down = _State.is_set_up = False
-
-
-class _ForkAnchor:
-    """What ``multiprocessing`` holds the after-fork hook by."""
-
-
-_anchor = _ForkAnchor()
-
-
-def _hook_exit() -> None:
-    """Shut down when the process ends, within the same budget."""
-    if _State.is_exit_hooked:
-        return
-    import multiprocessing.util
-
-    _State.is_exit_hooked = True
-    atexit.register(shutdown_telemetry)
-    # A multiprocessing child ends without atexit, and clears the finalizers it was forked with.
-    if multiprocessing.parent_process() is not None:
-        _hook_child_exit(None)
-    multiprocessing.util.register_after_fork(_anchor, _hook_child_exit)
-
-
-def _hook_child_exit(_: object) -> None:
-    import multiprocessing.util
-
-    multiprocessing.util.Finalize(None, shutdown_telemetry, exitpriority=-100)

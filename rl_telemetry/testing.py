@@ -37,6 +37,7 @@ def isolated_telemetry() -> Iterator[None]:
         declarations.declared_recorded(),
         declarations.is_frozen(),
     )
+    metric_groups = set(instruments.registered_metric_groups())
     for name in variables:
         if name.startswith(_ENVIRONMENT_PREFIXES):
             del os.environ[name]
@@ -47,6 +48,8 @@ def isolated_telemetry() -> Iterator[None]:
         setup.shutdown_telemetry(timeout_ms=1000)
         _reset()
         declarations.restore_declarations(*declared)
+        for group in set(instruments.registered_metric_groups()) - metric_groups:
+            instruments.unregister_metric_group(group)
         os.environ.clear()
         os.environ.update(variables)
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-import threading
 
 from opentelemetry.context import Context
 from opentelemetry.sdk.trace import ReadableSpan, Span, SpanProcessor
@@ -17,43 +16,40 @@ TRUNCATED_EVENT = "nemo.span.truncated"
 MAX_TRACKED = 10_000
 """A program that never ends its spans must not grow this table without bound."""
 
-_Key = tuple[int, int]
-
 
 class OpenSpanProcessor(SpanProcessor):
-    """Hands ended spans to the exporting processor and knows which have not ended.
+    """Hands ended spans to the batch processor and knows which have not ended.
 
-    It wraps the exporting processor rather than standing before it, so that the order
+    It wraps the batch processor rather than standing before it, so that the order
     "end open spans, then stop exporting" cannot be got wrong.
 
     Args:
-        inner: The exporting processor.
+        inner: The batch processor, which does nothing when a span starts.
         delivery: Counts what is handed over.
     """
 
     def __init__(self, inner: SpanProcessor, delivery: SpanDelivery) -> None:
         self._inner = inner
         self._delivery = delivery
-        self._lock = threading.RLock()  # reentrant: a signal handler may call shutdown
-        self._open: dict[_Key, Span] = {}
-        self._inherited: frozenset[_Key] = frozenset()
+        # By span id. Its single operations are atomic, so there is no lock that a signal handler
+        # could meet or a fork could copy.
+        self._open: dict[int, Span] = {}
+        self._inherited: frozenset[int] = frozenset()
 
     def on_start(self, span: Span, parent_context: Context | None = None) -> None:
         """Remember the span (the oldest are kept when there are too many)."""
-        self._inner.on_start(span, parent_context)
-        with self._lock:
-            if len(self._open) < MAX_TRACKED:
-                self._open[_key(span)] = span
+        if len(self._open) < MAX_TRACKED:
+            self._open[span.context.span_id] = span
 
     def on_end(self, span: ReadableSpan) -> None:
         """Forget the span and pass it on, unless it belongs to the parent of a fork."""
-        key = _key(span)
-        with self._lock:
-            self._open.pop(key, None)
-        if key in self._inherited:
+        context = span.context
+        if context is None:
             return
-        context = span.get_span_context()
-        if context is not None and context.trace_flags.sampled:
+        self._open.pop(context.span_id, None)
+        if context.span_id in self._inherited:
+            return
+        if context.trace_flags.sampled:
             self._delivery.add_ended()
         self._inner.on_end(span)
 
@@ -63,8 +59,7 @@ class OpenSpanProcessor(SpanProcessor):
         Returns:
             How many there were.
         """
-        with self._lock:
-            spans = list(self._open.values())
+        spans = list(self._open.values())
         for span in reversed(spans):  # a child starts after its parent
             try:
                 span.set_attribute(TRUNCATED_ATTR, True)
@@ -76,7 +71,6 @@ class OpenSpanProcessor(SpanProcessor):
 
     def forget_inherited(self) -> None:
         """Disown the spans copied by a fork: the parent ends and exports them."""
-        self._lock = threading.RLock()  # another thread may have held the old one
         self._inherited = frozenset(self._open) | self._inherited
         self._open = {}
 
@@ -87,8 +81,3 @@ class OpenSpanProcessor(SpanProcessor):
     def force_flush(self, timeout_millis: int = 30000) -> bool:
         """Flush the exporting processor (which may block past the timeout)."""
         return self._inner.force_flush(timeout_millis)
-
-
-def _key(span: ReadableSpan) -> _Key:
-    context = span.get_span_context()
-    return (context.trace_id, context.span_id) if context is not None else (0, 0)

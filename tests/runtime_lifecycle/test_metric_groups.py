@@ -29,10 +29,9 @@ SPECS = (
 
 @pytest.fixture
 def group(rl_telemetry_capture: CapturedTelemetry) -> Any:
+    assert "t" not in registered_metric_groups()  # whatever the test before registered
     register_metric_group("t", SPECS)
-    yield rl_telemetry_capture
-    if "t" in registered_metric_groups():
-        unregister_metric_group("t")
+    return rl_telemetry_capture
 
 
 def messages(caplog: pytest.LogCaptureFixture) -> list[str]:
