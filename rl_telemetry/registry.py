@@ -111,9 +111,9 @@ class SpanRegistry:
         return _groups_of(cls._namespaces)
 
     @classmethod
-    def namespaces(cls) -> tuple[str, ...]:
+    def namespaces(cls) -> list[str]:
         """Return the registered namespaces, sorted."""
-        return tuple(sorted(cls._namespaces))
+        return sorted(cls._namespaces)
 
     @classmethod
     def presets(cls) -> dict[str, frozenset[str]]:
@@ -145,6 +145,10 @@ class _Gate:
         self.pending: frozenset[str] = frozenset()
         self.spec: str | None = None
         self.reported: tuple[frozenset[str], bool] = (frozenset(), False)
+
+    def __reduce__(self) -> str:
+        """Pickle as the name: a decorated method that Ray ships finds the gate of its process."""
+        return "_gate"
 
 
 #: Span helpers test ``group in _gate.enabled`` in line; everybody else calls

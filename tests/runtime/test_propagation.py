@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from opentelemetry import baggage, trace
 from opentelemetry.context import Context, get_current
 
+from rl_telemetry.context import detach
 from rl_telemetry.instrumentation import (
     RL_BUCKET_ATTR,
     RL_ITERATION_ATTR,
@@ -116,6 +117,62 @@ def test_without_a_carrier_every_kind_is_itself(
     assert set(RUN[method](method(1, **{TRACE_CARRIER_KWARG: carrier}))) == {1}
     assert set(map(str, seen)) == {"((1,), {})"}
     assert recording.spans()[0]["parent_id"] is None
+
+
+class Stream:
+    """An accepting stream that holds a span across its yields and notes that it was closed."""
+
+    def __init__(self) -> None:
+        self.closed = False
+
+    @accepts_trace_context
+    async def items(self) -> AsyncGenerator[int, None]:
+        try:
+            with managed_span(GENERATION, "held"):
+                for index in range(100):
+                    yield index
+        finally:
+            self.closed = True
+
+
+@pytest.mark.parametrize("how", ["abandoned", "closed", "closed in another task", "cancelled"])
+def test_a_stream_that_ends_early_is_closed_without_an_error(
+    recording: Recording, how: str
+) -> None:
+    async def consume(items: AsyncGenerator[int, None]) -> None:
+        async for item in items:
+            assert get_current() == {}
+            if item == 2:
+                break
+
+    async def close(items: AsyncGenerator[int, None]) -> None:
+        await items.aclose()
+
+    async def main() -> None:
+        items = stream.items(**kwargs)
+        await asyncio.create_task(consume(items))
+        if how == "closed":
+            await items.aclose()
+        elif how == "closed in another task":
+            await asyncio.create_task(close(items))
+        elif how == "cancelled":
+            with pytest.raises(asyncio.CancelledError):
+                await items.athrow(asyncio.CancelledError())
+        del items
+        for _ in range(100):  # what was abandoned is closed by the loop
+            if stream.closed:
+                break
+            await asyncio.sleep(0)
+
+    stream = Stream()
+    with span_cm("caller"):
+        kwargs: Any = trace_context_kwargs()
+    asyncio.run(main())
+    assert stream.closed
+    held = recording.named("held")
+    assert held["parent_id"] == recording.named("caller")["span_id"]
+    assert held["status"] == "UNSET"
+    assert [line for line in recording.logs if not line.startswith("DEBUG")] == []
 
 
 def test_no_span_means_no_keyword(recording: Recording) -> None:
@@ -342,6 +399,15 @@ def test_an_unrelated_type_error_is_raised_unchanged(recording: Recording) -> No
     with span_cm("caller"), pytest.raises(TypeError, match=r"^unrelated$"):
         dispatch_with_trace_context(Handle("unrelated"))
     assert recording.warnings() == []
+
+
+def test_a_token_of_another_runtime_context_is_left_to_opentelemetry(
+    recording: Recording, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tokens: list[Any] = []
+    monkeypatch.setattr("opentelemetry.context.detach", tokens.append)
+    detach("token", Context())  # type: ignore[arg-type]
+    assert tokens == ["token"]
 
 
 def test_a_carrier_can_be_entered_in_each_thread(recording: Recording) -> None:

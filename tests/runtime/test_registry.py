@@ -66,7 +66,7 @@ def test_the_vocabulary_has_sixteen_groups_and_seven_umbrellas() -> None:
         UMBRELLA_GROUP_VALUES
     )
     assert len(SpanRegistry.presets()["per_step"]) == 15
-    assert SpanRegistry.namespaces() == (NAMESPACE,)
+    assert SpanRegistry.namespaces() == [NAMESPACE]
 
 
 def test_unknown_entries_are_pending_with_one_warning(caplog: pytest.LogCaptureFixture) -> None:
