@@ -14,7 +14,9 @@ from rl_telemetry.instrumentation import (
     accepts_trace_context,
     dispatch_with_trace_context,
     managed_span,
+    trace_fn,
     umbrella_span,
+    umbrella_trace_fn,
 )
 from rl_telemetry.span_groups import RLSpanGroup
 from rl_telemetry.tracing import get_tracer
@@ -69,6 +71,16 @@ class SyncWorker(_Recorded):
     def broken(self) -> None:
         with managed_span(GENERATION, "rl.test.broken"):
             raise TypeError("_otel_carrier is not the problem here")
+
+    @accepts_trace_context
+    @umbrella_trace_fn(RLSpanGroup.U_STEP, "rl.test.decorated")
+    def decorated(self, text: str) -> str:
+        return text
+
+    @accepts_trace_context
+    @trace_fn(GENERATION, "rl.test.decorated_stream")
+    def decorated_stream(self) -> Iterator[int]:
+        yield 0
 
     @accepts_trace_context
     def in_thread(self, *, traced: bool) -> None:

@@ -234,6 +234,22 @@ def test_an_actor_that_calls_another_keeps_the_trace(
     assert_child(*spans_of(async_worker, "rl.test.whole"), hop)
 
 
+def test_span_decorators_work_on_methods_of_an_actor(
+    sync_worker: Any, recording: Recording
+) -> None:
+    """Ray ships a class by value: its wrappers must ask the gate of the actor's own process."""
+
+    def call() -> str:
+        stream = sync_worker.decorated_stream.options(num_returns="streaming")
+        assert [ray.get(item) for item in dispatch_with_trace_context(stream)] == [0]
+        return ray.get(dispatch_with_trace_context(sync_worker.decorated, "a"))
+
+    job, result = in_job(recording, call)
+    assert result == "a"
+    assert_child(*spans_of(sync_worker, "rl.test.decorated"), job)
+    assert_child(*spans_of(sync_worker, "rl.test.decorated_stream"), job)
+
+
 @both_kinds
 def test_scopes_travel_with_the_call(worker: Any, recording: Recording) -> None:
     with iteration_scope(7), bucket_scope(Bucket.OVERHEAD):
