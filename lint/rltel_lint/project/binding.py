@@ -10,25 +10,6 @@ from rltel_lint.project.model import Class, Function, Scope
 
 
 @dataclass(frozen=True, eq=False)
-class Passed:
-    """An argument with all that is needed to evaluate it.
-
-    Attributes:
-        expr: What is passed; ``None`` when it comes out of an unpacking.
-        scope: Where its names are looked up.
-        statement: The statement of the scope that holds it.
-        frame: The arguments of the functions around it.
-        on_use: Called when the argument is evaluated; how one learns that it matters.
-    """
-
-    expr: n.Expr | None
-    scope: Scope
-    statement: n.Stmt | None = None
-    frame: Frame = field(default_factory=lambda: _empty())
-    on_use: Callable[[], None] | None = None
-
-
-@dataclass(frozen=True, eq=False)
 class Frame:
     """The arguments with which functions are being looked at."""
 
@@ -46,8 +27,25 @@ class Frame:
 EMPTY = Frame()
 
 
-def _empty() -> Frame:
-    return EMPTY
+@dataclass(frozen=True, eq=False)
+class Passed:
+    """An argument with all that is needed to evaluate it.
+
+    Attributes:
+        expr: What is passed; ``None`` when it comes out of an unpacking.
+        scope: Where its names are looked up.
+        statement: The statement of the scope that holds it.
+        frame: The arguments of the functions around it.
+        on_use: Called when the argument is evaluated; how one learns that it matters.
+        reason: Why nothing is known of an argument without an expression.
+    """
+
+    expr: n.Expr | None
+    scope: Scope
+    statement: n.Stmt | None = None
+    frame: Frame = EMPTY
+    on_use: Callable[[], None] | None = None
+    reason: str = "it is passed by unpacking"
 
 
 def bind(

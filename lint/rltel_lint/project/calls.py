@@ -2,17 +2,30 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from rltel_lint.facts import nodes as n
 from rltel_lint.facts.source import Unit
 from rltel_lint.findings import Place
+from rltel_lint.project.binding import EMPTY, Frame, Passed, bind, bound_already, init_of
+from rltel_lint.project.escapes import references
 from rltel_lint.project.model import Class, Function, Module, Scope, own_nodes
 from rltel_lint.project.modules import ModuleTable
-from rltel_lint.project.resolve import Entities, Handle, Instance, RemoteMethod, Resolver
+from rltel_lint.project.resolve import (
+    Entities,
+    Handle,
+    Instance,
+    Partial,
+    RemoteMethod,
+    Resolver,
+)
 
 Words = tuple[str, ...]
+
+_OWN_CLASS = re.compile(r"\bcls\b|\b__class__\b|\btype\(")
+"""How a class calls itself."""
 
 
 @dataclass(eq=False)
@@ -57,6 +70,7 @@ class CallFinder:
         self._resolver = resolver
         self._sites: dict[Unit, list[CallSite]] = {}
         self._callers: dict[Function | Class, list[CallSite]] = {}
+        self._escaping: dict[Function, bool] = {}
 
     # -- units --------------------------------------------------------------------------
 
@@ -80,28 +94,61 @@ class CallFinder:
         self, words: Iterable[str | Words]
     ) -> Iterator[tuple[Module, Unit, frozenset[str]]]:
         wanted = [(word,) if isinstance(word, str) else word for word in words]
+        for module, here in self._words_by_module(wanted).items():
+            pattern = _any_of(here)
+            for unit in module.facts.all_units():
+                if pattern.search(unit.text):
+                    yield module, unit, here
+
+    def _words_by_module(self, wanted: list[Words]) -> dict[Module, frozenset[str]]:
+        """The words and their aliases in each module, with those that it imports from others."""
+        found: dict[Module, frozenset[str]] = {}
+        todo: list[tuple[Module, set[str]]] = []
         for module in self._modules:
             text = module.facts.text
-            last = [group[-1] for group in wanted if all(word in text for word in group)]
-            here = self._with_aliases(module, last)
-            if here:
-                for unit in module.facts.all_units():
-                    if any(word in unit.text for word in here):
-                        yield module, unit, here
+            last = {group[-1] for group in wanted if all(word in text for word in group)}
+            if last:
+                todo.append((module, last))
+        while todo:
+            module, words = todo.pop()
+            known = found.get(module, frozenset())
+            here = known | words | self._aliases_in(module, words - known)
+            if here == known:
+                continue
+            found[module] = here
+            todo += self._importers(module, here - known - {group[-1] for group in wanted})
+        return {module: found[module] for module in self._modules if module in found}
 
     @staticmethod
-    def _with_aliases(module: Module, words: Iterable[str]) -> frozenset[str]:
+    def _aliases_in(module: Module, words: Iterable[str]) -> set[str]:
         here = set(words)
         todo = list(here)
         while todo:
             word = todo.pop()
+            pattern = _any_of([word])
             for unit in module.facts.all_units():
-                if word in unit.text:
+                if pattern.search(unit.text):
                     for alias in _aliases(unit, word):
                         if alias not in here:
                             here.add(alias)
                             todo.append(alias)
-        return frozenset(here)
+        return here
+
+    def _importers(
+        self, module: Module, aliases: frozenset[str]
+    ) -> Iterator[tuple[Module, set[str]]]:
+        """Modules that may import an alias from the module that makes it."""
+        made = {name for unit in module.facts.all_units() for name in unit.binds} & aliases
+        if not made:
+            return
+        stem = re.escape(module.name.rpartition(".")[2])
+        source = re.compile(rf"\b{stem}\b|\bfrom\s+\.+\s+import\b")
+        for other in self._modules:
+            text = other.facts.text
+            if other is not module and any(alias in text for alias in made):
+                words = {alias for alias in made if _any_of([alias]).search(text)}
+                if words and source.search(text):
+                    yield other, words
 
     def sites(self, module: Module, unit: Unit) -> list[CallSite]:
         """Returns all calls in a unit, those in nested functions and classes too."""
@@ -137,22 +184,82 @@ class CallFinder:
 
     def _find_callers(self, target: Function | Class) -> Iterator[CallSite]:
         if isinstance(target, Function) and target.name == "__init__" and target.owner:
-            yield from self.callers(target.owner)
+            yield from self._callers_of_init(target, target.owner)
             return
         for site in self.named([target.name]):
             if target in self.called(site):
                 yield site
+        if isinstance(target, Class):
+            yield from self._own_constructions(target)
+
+    def _own_constructions(self, cls: Class) -> Iterator[CallSite]:
+        """Constructions of a class by itself and its relatives: ``cls()``, ``type(self)()``."""
+        for holder in {*self._resolver.mro(cls), *self._resolver.subclasses(cls)}:
+            for unit in holder.unit.members if holder.unit is not None else ():
+                if _OWN_CLASS.search(unit.text):
+                    for site in self.sites(holder.module, unit):
+                        named = cls.name in _spelled(site.call.func)
+                        if not named and cls in self.called(site):
+                            yield site
+
+    def _callers_of_init(self, init: Function, owner: Class) -> Iterator[CallSite]:
+        """Constructions of the class and of those that inherit its constructor, and ``super``."""
+        yield from self.callers(owner)
+        for below in self._resolver.subclasses(owner):
+            if init_of(below, self._resolver.mro(below)) is init:
+                yield from self.callers(below)
+            for method in below.methods_named("__init__"):
+                for site in _calls(method.node.body, method):
+                    func = site.call.func
+                    if isinstance(func, n.Attribute) and func.attr == "__init__":
+                        if init in self._resolver.of(func, site.scope):
+                            yield site
+
+    def escapes(self, function: Function) -> bool:
+        """Whether a function may also be called where no call of it is seen."""
+        known = self._escaping.get(function)
+        if known is None:
+            known = self._escaping[function] = any(
+                self._escapes_in(module, unit, words, function)
+                for module, unit, words in self._mentioning([function.name])
+            )
+        return known
+
+    def _escapes_in(
+        self, module: Module, unit: Unit, words: frozenset[str], function: Function
+    ) -> bool:
+        for reference in references(unit.statements, self.scope_of(module, unit)):
+            if reference.word in words and reference.may_be(function, self._resolver):
+                return True
+        return False
+
+    # -- targets ------------------------------------------------------------------------
 
     def called(self, site: CallSite) -> set[Function | Class]:
         """Returns the functions and classes of the project that a call may run."""
         found: set[Function | Class] = set()
         func = site.call.func
         for entity in self._resolver.of(func, site.scope):
-            if isinstance(entity, (Function, Class)):
-                found.add(entity)
-        if isinstance(func, n.Attribute) and func.attr == "remote":
-            found |= self._remote(self._resolver.of(func.base, site.scope))
+            target = entity.target if isinstance(entity, Partial) else entity
+            if isinstance(target, (Function, Class)):
+                found.add(target)
+        if isinstance(func, n.Attribute):
+            if func.attr == "remote":
+                found |= self._remote(self._resolver.of(func.base, site.scope))
+            found.update(self._overriding(func, site.scope))
+        elif found and _is_own_class(func, site.scope):
+            for cls in [cls for cls in found if isinstance(cls, Class)]:
+                found.update(self._resolver.subclasses(cls))
         return found
+
+    def _overriding(self, func: n.Attribute, scope: Scope) -> Iterator[Function]:
+        """The methods of subclasses that a call on ``self`` may run instead."""
+        if isinstance(func.base, n.Call):
+            return  # ``super().x()``, ``Made().x()``: the class is known
+        for entity in self._resolver.of(func.base, scope):
+            if isinstance(entity, Instance) and isinstance(entity.cls, Class):
+                for below in self._resolver.overriding(entity.cls, func.attr):
+                    yield from below.methods_named(func.attr)
 
     def _remote(self, entities: Entities) -> set[Function | Class]:
         found: set[Function | Class] = set()
@@ -166,6 +273,65 @@ class CallFinder:
             elif isinstance(entity, Handle):
                 continue
         return found
+
+    def targets(self, site: CallSite) -> list[Function] | None:
+        """Returns the functions that a call may run; ``None`` if it may run something else."""
+        entities = self._resolver.of(site.call.func, site.scope)
+        inside = [e.target if isinstance(e, Partial) else e for e in entities]
+        func = site.call.func
+        found = [entity for entity in inside if isinstance(entity, Function)]
+        if isinstance(func, n.Attribute):
+            found += [m for m in self._overriding(func, site.scope) if m not in found]
+        return found if found and len(inside) <= len(found) else None
+
+    # -- arguments ----------------------------------------------------------------------
+
+    def arguments(
+        self, site: CallSite, params: n.Parameters, *, skip: int = 0, frame: Frame = EMPTY
+    ) -> dict[str, Passed]:
+        """Matches the arguments of a call with parameters, those of a ``partial`` first.
+
+        Args:
+            site: The call.
+            params: The parameters of what is called in the end.
+            skip: How many parameters are already bound (``self``).
+            frame: The frame that the call itself is looked at in.
+        """
+        early: dict[str, Passed] = {}
+        for entity in self._resolver.of(site.call.func, site.scope):
+            if isinstance(entity, Partial):
+                early = bind(entity.call, params, entity.scope, None, skip=skip)
+                skip += sum(not arg.star and arg.keyword is None for arg in entity.call.args)
+                break
+        given = bind(site.call, params, site.scope, site.statement, skip=skip, frame=frame)
+        return {**early, **given}
+
+    def bound(self, site: CallSite, function: Function, frame: Frame = EMPTY) -> dict[str, Passed]:
+        """Returns the arguments that a call passes to a function of the project."""
+        func = site.call.func
+        for entity in self._resolver.of(func, site.scope):
+            if isinstance(entity, Partial):
+                func = entity.call.func
+        base = func.base if isinstance(func, n.Attribute) else None
+        if base is not None and isinstance(func, n.Attribute) and func.attr == "remote":
+            skip = 1 if function.owner is not None else 0
+        else:
+            through = base is not None and any(
+                isinstance(entity, Class) for entity in self._resolver.of(base, site.scope)
+            )
+            skip = bound_already(function, func, through)
+        return self.arguments(site, function.node.params, skip=skip, frame=frame)
+
+
+def _is_own_class(func: n.Expr, scope: Scope) -> bool:
+    """Whether a callee is ``cls`` or ``type(self)``, which may be any subclass."""
+    if isinstance(func, n.Name):
+        return isinstance(scope, Function) and scope.node.params.named(func.id) is not None
+    return isinstance(func, n.Call)
+
+
+def _any_of(words: Iterable[str]) -> re.Pattern[str]:
+    return re.compile(rf"\b(?:{'|'.join(map(re.escape, sorted(words)))})\b")
 
 
 def _spelled(func: n.Expr) -> Iterator[str]:
@@ -202,8 +368,10 @@ def _aliases(unit: Unit, word: str) -> Iterator[str]:
 
 
 def _trailing(expr: n.Expr) -> str | None:
-    if isinstance(expr, n.Call) and (n.dotted(expr.func) or "").endswith("partial") and expr.args:
-        return _trailing(expr.args[0].value)
+    if isinstance(expr, n.Call) and expr.args:
+        name = (n.dotted(expr.func) or "").rpartition(".")[2]
+        if name in {"partial", "partialmethod", "staticmethod", "classmethod"}:
+            return _trailing(expr.args[0].value)
     if isinstance(expr, n.Attribute):
         return expr.attr
     return expr.id if isinstance(expr, n.Name) else None

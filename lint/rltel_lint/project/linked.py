@@ -111,9 +111,8 @@ class Project:
     @property
     def open_groups(self) -> bool:
         """Whether some span's group is not known, so that any group may be in use."""
-        return any(
-            site.group is not None and HOLE in site.group.templates for site in self.spans.sites
-        )
+        sites = (*self.spans.sites, *self.spans.unseen)
+        return any(site.group is not None and HOLE in site.group.templates for site in sites)
 
     @cached_property
     def containment(self) -> Containment:

@@ -252,6 +252,7 @@ class Function(Scope):
         return frozenset(
             name
             for statement in self.node.body
+            if not isinstance(statement, (n.FunctionDef, n.ClassDef))
             for node in n.walk(statement, into_functions=False)
             if isinstance(node, n.Scope)
             for name in node.names
@@ -327,13 +328,19 @@ def bound_by_header(statement: n.Stmt) -> Iterator[tuple[str, Binding]]:
         for _, bound in statement.names:
             yield bound, Binding(statement)
         return
-    yield from _bound_by(statement)
+    yield from bound_surely(statement)
+    yield from bound_in_passing(statement)
+
+
+def bound_in_passing(statement: n.Stmt) -> Iterator[tuple[str, Binding]]:
+    """Yields what the expressions of a statement bind with ``:=``, if they are reached."""
     for node in own_nodes(statement):
         if isinstance(node, n.NamedExpr) and isinstance(node.target, n.Name):
             yield node.target.id, Binding(statement, value=node.value)
 
 
-def _bound_by(statement: n.Stmt) -> Iterator[tuple[str, Binding]]:
+def bound_surely(statement: n.Stmt) -> Iterator[tuple[str, Binding]]:
+    """Yields what a statement binds by its form, without ``:=``, definitions and imports."""
     if isinstance(statement, n.Assign) and statement.value is not None:
         for target in statement.targets:
             yield from _targets(target, statement.value, statement)
@@ -345,7 +352,7 @@ def _bound_by(statement: n.Stmt) -> Iterator[tuple[str, Binding]]:
         if isinstance(statement.target, n.Name):
             yield statement.target.id, Binding(statement)
     elif isinstance(statement, n.For):
-        yield from _loop_targets(statement.target, statement.iterable, statement)
+        yield from loop_targets(statement.target, statement.iterable, statement)
     elif isinstance(statement, n.With):
         for item in statement.items:
             if isinstance(item.target, n.Name):
@@ -375,33 +382,61 @@ def _targets(target: n.Expr, value: n.Expr, statement: n.Stmt) -> Iterator[tuple
             yield from _opaque(target, statement)
 
 
-def _loop_targets(
-    target: n.Expr, iterable: n.Expr, statement: n.Stmt
-) -> Iterator[tuple[str, Binding]]:
+def loop_targets(target: n.Expr, iterable: n.Expr, holder: n.Node) -> Iterator[tuple[str, Binding]]:
+    """Yields the names that a loop binds.
+
+    Args:
+        target: What stands between ``for`` and ``in``.
+        iterable: What is looped over.
+        holder: The loop or the comprehension.
+    """
     if isinstance(target, n.Name):
-        yield target.id, Binding(statement, element_of=iterable)
+        yield target.id, Binding(holder, element_of=iterable)
     elif isinstance(target, n.Sequence):
         for index, inner in enumerate(target.elements):
             part = _column(iterable, index, len(target.elements))
-            if isinstance(inner, n.Name) and part is not None:
-                yield inner.id, Binding(statement, element_of=part)
+            if part is not None and not isinstance(inner, n.Starred):
+                yield from loop_targets(inner, part, holder)
             else:
-                yield from _opaque(inner, statement)
+                yield from _opaque(inner, holder)
+    else:
+        yield from _opaque(target, holder)
 
 
 def _column(iterable: n.Expr, index: int, width: int) -> n.Expr | None:
-    """The elements at one place of a literal sequence of tuples."""
+    """The elements at one place of what is looped over: literal rows, ``items()``, ``zip()``."""
     if isinstance(iterable, n.Sequence):
         rows = iterable.elements
-        if all(isinstance(row, n.Sequence) and len(row.elements) == width for row in rows):
+        if all(_is_row(row, width) for row in rows):
             picked = tuple(row.elements[index] for row in rows if isinstance(row, n.Sequence))
             return n.Sequence(iterable.at, "tuple", picked)
-    if isinstance(iterable, n.Call) and n.dotted(iterable.func) == "enumerate" and width == 2:
+    if not isinstance(iterable, n.Call):
+        return None
+    func = iterable.func
+    if isinstance(func, n.Attribute) and func.attr == "items" and width == 2 and not iterable.args:
+        part = n.Attribute(func.at, func.base, ("keys", "values")[index])
+        return n.Call(iterable.at, part, ())
+    if n.dotted(func) == "enumerate" and width == 2:
         return iterable.positional(0) if index == 1 else None
+    if n.dotted(func) == "zip" and not any(arg.star for arg in iterable.args):
+        plain = [arg.value for arg in iterable.args if arg.keyword is None]
+        return plain[index] if len(plain) == width else None
     return None
 
 
-def _opaque(target: n.Expr, statement: n.Stmt) -> Iterator[tuple[str, Binding]]:
-    for node in n.walk(target):
-        if isinstance(node, n.Name):
-            yield node.id, Binding(statement)
+def _is_row(row: n.Expr, width: int) -> bool:
+    return (
+        isinstance(row, n.Sequence)
+        and len(row.elements) == width
+        and not any(isinstance(element, n.Starred) for element in row.elements)
+    )
+
+
+def _opaque(target: n.Expr, holder: n.Node) -> Iterator[tuple[str, Binding]]:
+    if isinstance(target, n.Name):
+        yield target.id, Binding(holder)
+    elif isinstance(target, n.Starred):
+        yield from _opaque(target.value, holder)
+    elif isinstance(target, n.Sequence):
+        for inner in target.elements:
+            yield from _opaque(inner, holder)

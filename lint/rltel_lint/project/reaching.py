@@ -5,9 +5,18 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from rltel_lint.facts import nodes as n
-from rltel_lint.project.model import Binding, Function, bound_by_header, bound_in
+from rltel_lint.project.model import (
+    Binding,
+    Function,
+    bound_by_header,
+    bound_in,
+    bound_in_passing,
+    bound_surely,
+)
 
 Block = tuple[n.Stmt, ...]
+
+_DEFINITIONS = (n.FunctionDef, n.ClassDef, n.Import)
 
 
 def reaching(function: Function, name: str, statement: n.Stmt) -> list[Binding]:
@@ -27,7 +36,9 @@ def reaching(function: Function, name: str, statement: n.Stmt) -> list[Binding]:
     path = function.paths.get(statement)
     if path is None:
         return function.bindings_of(name)
-    found: list[Binding] = list(_in_header(statement, name)) if _binds_early(statement) else []
+    found: list[Binding] = list(_early(statement, name))
+    if isinstance(statement, n.While):
+        found += _everywhere(statement.body, name)
     for level in range(len(path) - 1, -1, -1):
         block, index = path[level]
         if _back(block, index, name, found):
@@ -42,9 +53,11 @@ def reaching(function: Function, name: str, statement: n.Stmt) -> list[Binding]:
     return found
 
 
-def _binds_early(statement: n.Stmt) -> bool:
-    """Whether a name bound by the statement's header can be used in the same header."""
-    return isinstance(statement, (n.If, n.While, n.With, n.ExprStmt, n.Return))
+def _early(statement: n.Stmt, name: str) -> Iterator[Binding]:
+    """What the statement itself binds before it may use the name: ``:=``, ``with a as b, c(b)``."""
+    passing = () if isinstance(statement, _DEFINITIONS) else bound_in_passing(statement)
+    items = bound_surely(statement) if isinstance(statement, n.With) else ()
+    return (binding for bound, binding in (*passing, *items) if bound == name)
 
 
 def _in_header(statement: n.Stmt, name: str) -> Iterator[Binding]:
@@ -65,15 +78,13 @@ def _enter(outer: n.Stmt, block: Block, name: str, found: list[Binding]) -> bool
         return False
     if isinstance(outer, n.Try):
         return _enter_try(outer, block, name, found)
-    header = list(_in_header(outer, name))
-    found += header
+    found += _in_header(outer, name)
     if isinstance(outer, (n.For, n.While)):
-        target = bool(header) and isinstance(outer, n.For) and block is outer.body
-        if target:
+        if isinstance(outer, n.For) and block is outer.body and _surely(outer, name):
             return True
         found += _everywhere(outer.body, name)
         return False
-    return bool(header)
+    return _surely(outer, name)
 
 
 def _enter_try(outer: n.Try, block: Block, name: str, found: list[Binding]) -> bool:
@@ -109,11 +120,12 @@ def _cut(statement: n.Stmt, name: str, found: list[Binding]) -> bool:
             found += _everywhere(block, name)
         return False
     if isinstance(statement, n.With):
-        if _back(statement.body, len(statement.body), name, found):
+        if _may_swallow(statement):
+            found += _everywhere(statement.body, name)
+        elif _back(statement.body, len(statement.body), name, found):
             return True
-        header = list(_in_header(statement, name))
-        found += header
-        return bool(header)
+        found += _in_header(statement, name)
+        return _surely(statement, name)
     if isinstance(statement, n.Try):
         return _cut_try(statement, name, found)
     if isinstance(statement, n.Match):
@@ -122,20 +134,38 @@ def _cut(statement: n.Stmt, name: str, found: list[Binding]) -> bool:
                 found.append(Binding(case))
             found += _everywhere(case.body, name)
         return False
-    header = list(_in_header(statement, name))
-    found += header
-    return bool(header)
+    found += _in_header(statement, name)
+    return _surely(statement, name)
+
+
+def _surely(statement: n.Stmt, name: str) -> bool:
+    """Whether the name has a new value once the statement's header has run."""
+    if isinstance(statement, _DEFINITIONS):
+        return any(bound == name for bound, _ in bound_by_header(statement))
+    if isinstance(statement, n.Assign) and statement.value is None:
+        return False
+    return any(bound == name for bound, _ in bound_surely(statement))
+
+
+def _may_swallow(statement: n.With) -> bool:
+    """Whether a context manager may end the block early and go on behind it."""
+    names = (n.dotted(call.func) or "" for call in _calls(statement))
+    return any(name.rpartition(".")[2] in {"suppress", "raises"} for name in names)
+
+
+def _calls(statement: n.With) -> Iterator[n.Call]:
+    return (item.context for item in statement.items if isinstance(item.context, n.Call))
 
 
 def _branch(block: Block, name: str, found: list[Binding]) -> bool:
     """Whether a branch binds the name on its way to what follows, or never gets there."""
-    if _leaves(block):
+    if leaves(block):
         return True
     return _back(block, len(block), name, found)
 
 
-def _leaves(block: Block) -> bool:
-    """Whether control cannot fall out of the end of a block."""
+def leaves(block: Block) -> bool:
+    """Whether control certainly does not fall out of the end of a block."""
     if not block:
         return False
     last = block[-1]
@@ -144,7 +174,12 @@ def _leaves(block: Block) -> bool:
     if isinstance(last, n.Jump):
         return last.kind != "pass"
     if isinstance(last, n.If):
-        return _leaves(last.body) and _leaves(last.orelse)
+        return leaves(last.body) and leaves(last.orelse)
+    if isinstance(last, n.With):
+        return leaves(last.body) and not _may_swallow(last)
+    if isinstance(last, n.Try):
+        straight = leaves(last.body) or leaves(last.orelse)
+        return straight and all(leaves(handler.body) for handler in last.handlers)
     return False
 
 

@@ -6,7 +6,8 @@ that ``try: from lib import span / except ImportError: ...`` gives both sides.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import re
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 from rltel_lint.facts import nodes as n
@@ -50,10 +51,30 @@ class Collection:
     of: frozenset[Entity]
 
 
-Entity = Module | Class | Function | External | Instance | Handle | RemoteMethod | Collection
+@dataclass(frozen=True)
+class Partial:
+    """``functools.partial(target, ...)``.
+
+    Attributes:
+        target: What is called in the end.
+        call: The target with the arguments given so far.
+        scope: Where the names of those are looked up.
+    """
+
+    target: Entity
+    call: n.Call
+    scope: Scope
+
+
+Entity = (
+    Module | Class | Function | External | Instance | Handle | RemoteMethod | Collection | Partial
+)
 Entities = frozenset[Entity]
 
 NOTHING: Entities = frozenset()
+_TRANSPARENT = {"ray.remote", "builtins.staticmethod", "builtins.classmethod"}
+_PARTIALS = {"functools.partial", "functools.partialmethod"}
+_CLASS = re.compile(r"^class\b", re.MULTILINE)
 _WRAPPERS = {"Optional", "Annotated", "Final", "ClassVar", "Awaitable", "ObjectRef", "Type", "type"}
 _CONTAINERS = {
     *("list", "List", "Sequence", "Iterable", "Iterator", "tuple", "Tuple", "set", "Set"),
@@ -74,6 +95,7 @@ class Resolver:
         self._active: set[tuple[n.Node, Scope]] = set()
         self._mro: dict[Class, tuple[Class, ...]] = {}
         self._stored: dict[tuple[Class, str], list[tuple[Function, n.Assign]]] = {}
+        self._subclasses: dict[Class, tuple[Class, ...]] = {}
         self._members: dict[tuple[Module, str], Entities] = {}
 
     # -- expressions --------------------------------------------------------------------
@@ -155,12 +177,27 @@ class Resolver:
             if isinstance(target, Class):
                 yield Instance(target)
             elif isinstance(target, External):
-                if target.name == "ray.remote" and expr.args:
+                if target.name in _TRANSPARENT and expr.args:
                     yield from self.of(expr.args[0].value, scope)
+                elif target.name == "builtins.type" and len(expr.args) == 1:
+                    yield from self._classes_of(expr.args[0].value, scope)
+                elif target.name in _PARTIALS and expr.args:
+                    yield from self._partial(expr, scope)
                 elif target.name not in {"ray.get", "ray.wait"}:
                     yield Instance(External(target.name))
             elif isinstance(target, Function):
                 yield from self._returned(target)
+
+    def _classes_of(self, expr: n.Expr, scope: Scope) -> Iterator[Entity]:
+        for entity in self.of(expr, scope):
+            if isinstance(entity, Instance):
+                yield entity.cls
+
+    def _partial(self, expr: n.Call, scope: Scope) -> Iterator[Entity]:
+        given = n.Call(expr.at, expr.args[0].value, expr.args[1:])
+        for target in self.of(given.func, scope):
+            if isinstance(target, (Function, Class, External)):
+                yield Partial(target, given, scope)
 
     def _ray_call(self, func: n.Attribute, scope: Scope) -> Iterator[Entity]:
         for target in self.of(func.base, scope):
@@ -377,6 +414,9 @@ class Resolver:
         if isinstance(base.cls, External):
             yield External(f"{base.cls.name}().{attr}")
             return
+        if attr == "__class__":
+            yield base.cls
+            return
         for entity in self._class_member(base.cls, attr):
             if isinstance(entity, Function) and self._is_property(entity):
                 yield from self._returned(entity)
@@ -427,6 +467,23 @@ class Resolver:
                         found[entity.name] = None
         return tuple(found)
 
+    def subclasses(self, cls: Class) -> tuple[Class, ...]:
+        """Returns the top-level classes of the project below a class, at any depth."""
+        known = self._subclasses.get(cls)
+        if known is None:
+            self._subclasses[cls] = ()
+            found: dict[Class, None] = {}
+            for module in self.modules:
+                for below in _naming_base(module, cls.name):
+                    if cls in self.bases(below) and below is not cls:
+                        found.update(dict.fromkeys([below, *self.subclasses(below)]))
+            known = self._subclasses[cls] = tuple(found)
+        return known
+
+    def overriding(self, cls: Class, attr: str) -> list[Class]:
+        """Returns the classes below a class whose body binds the attribute anew."""
+        return [below for below in self.subclasses(cls) if below.bindings_of(attr)]
+
     def stored(self, cls: Class, attr: str) -> list[tuple[Function, n.Assign]]:
         """Returns the assignments to ``self.attr`` in the class and its bases."""
         key = (cls, attr)
@@ -435,13 +492,27 @@ class Resolver:
             known = self._stored[key] = []
             for holder in self.mro(cls):
                 known += [
-                    (method, statement)
+                    (function, assigned)
                     for method in _methods_writing(holder, attr)
                     for function in with_nested(method)
                     for statement in function.paths
-                    if isinstance(statement, n.Assign) and _stores(statement, attr, method)
+                    for assigned in _stores(statement, attr, method)
                 ]
         return known
+
+
+def _naming_base(module: Module, name: str) -> Iterator[Class]:
+    """The top-level classes of a module whose header mentions a name, or a local alias of it."""
+    text = module.facts.text
+    if name not in text:
+        return
+    words = {name, *re.findall(rf"\b{re.escape(name)}\s+as\s+(\w+)", text)}
+    for unit in module.facts.units:
+        header = unit.text
+        if _CLASS.search(header) and any(word in header for word in words):
+            for statement in unit.statements:
+                if isinstance(statement, n.ClassDef) and statement.bases:
+                    yield module.cls(statement, module.unit_of_class(statement))
 
 
 def with_nested(function: Function) -> Iterator[Function]:
@@ -463,13 +534,40 @@ def _methods_writing(cls: Class, attr: str) -> Iterator[Function]:
                     yield cls.module.function(statement, owner=cls)
 
 
-def _stores(statement: n.Assign, attr: str, method: Function) -> bool:
+def _stores(statement: n.Stmt, attr: str, method: Function) -> Iterator[n.Assign]:
+    """Yields what a statement assigns to the attribute, as assignments of their own."""
     params = method.node.params.items
     me = params[0].name if params else "self"
-    return any(
-        isinstance(target, n.Attribute)
-        and target.attr == attr
-        and isinstance(target.base, n.Name)
-        and target.base.id == me
-        for target in statement.targets
-    )
+
+    def is_meant(target: n.Expr) -> bool:
+        return (
+            isinstance(target, n.Attribute)
+            and target.attr == attr
+            and isinstance(target.base, n.Name)
+            and target.base.id == me
+        )
+
+    if isinstance(statement, n.Assign):
+        if any(map(is_meant, statement.targets)):
+            yield statement
+        for target in statement.targets:
+            if isinstance(target, n.Sequence) and any(map(is_meant, _expressions(target))):
+                yield n.Assign(statement.at, (target,), _part(target, statement.value, is_meant))
+    elif isinstance(statement, (n.AugAssign, n.For)) and any(
+        map(is_meant, _expressions(statement.target))
+    ):
+        yield n.Assign(statement.at, (statement.target,), n.Other(statement.at))
+
+
+def _expressions(expr: n.Expr) -> Iterator[n.Expr]:
+    return (node for node in n.walk(expr) if isinstance(node, n.Expr))
+
+
+def _part(target: n.Sequence, value: n.Expr | None, is_meant: Callable[[n.Expr], bool]) -> n.Expr:
+    """The value that one target of several takes."""
+    if isinstance(value, n.Sequence) and len(value.elements) == len(target.elements):
+        if not any(isinstance(e, n.Starred) for e in (*target.elements, *value.elements)):
+            for inner, part in zip(target.elements, value.elements, strict=True):
+                if is_meant(inner):
+                    return part
+    return n.Other(target.at)

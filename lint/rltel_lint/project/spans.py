@@ -8,16 +8,16 @@ that returns the span's context, a decorator factory) or open and end it on its 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 from rltel_lint.facts import nodes as n
 from rltel_lint.findings import Place
-from rltel_lint.project.binding import EMPTY, Frame, Passed, bind
+from rltel_lint.project.binding import EMPTY, Frame, Passed
 from rltel_lint.project.calls import CallFinder, CallSite, choices
 from rltel_lint.project.evaluate import Evaluator
 from rltel_lint.project.model import Function, Scope
-from rltel_lint.project.resolve import External, Instance, Resolver
+from rltel_lint.project.resolve import External, Instance, Partial, Resolver
 from rltel_lint.values import Strings, concat, literal, unknown
 from rltel_lint.vocabulary.model import KnownCall, SpanHelper, Use, Vocabulary, means
 
@@ -87,12 +87,15 @@ class Spans:
     Attributes:
         sites: The sites, sorted by place.
         inner: The calls inside the project's own span helpers.
+        unseen: The same calls as they are when a helper is called where no call is seen, so that
+            any name may come out.
         helpers: The project's own span helpers and how each hands on its span; ``None`` for one
             that opens and ends the span on its own.
     """
 
     sites: list[SpanSite] = field(default_factory=list)
     inner: list[SpanSite] = field(default_factory=list)
+    unseen: list[SpanSite] = field(default_factory=list)
     helpers: dict[Function, Use | None] = field(default_factory=dict)
 
     def opening(self) -> Iterator[SpanSite]:
@@ -141,6 +144,8 @@ class SpanFinder:
                 spans.helpers[function] = use
                 spans.inner.append(site)
                 todo += [(self._through(site, function, use, call), depth + 1) for call in callers]
+                if self._finder.escapes(function):
+                    spans.unseen.append(_called_unseen(site, function))
             else:
                 spans.sites.append(site)
         spans.sites.sort(key=lambda site: site.place)
@@ -167,13 +172,7 @@ class SpanFinder:
         """Returns the vocabulary's helper that a call uses, ``None`` if it uses none."""
         func = site.call.func
         for entity in self._resolver.of(func, site.scope):
-            dotted = (
-                entity.name
-                if isinstance(entity, External)
-                else entity.qualified
-                if isinstance(entity, Function)
-                else ""
-            )
+            dotted = _dotted(entity.target if isinstance(entity, Partial) else entity)
             for helper in self._by_name.get(dotted.rpartition(".")[2], ()):
                 if means(dotted, helper.name, helper.modules):
                     return helper
@@ -206,7 +205,7 @@ class SpanFinder:
         group = helper.group
         argument = None
         if group is not None and group.startswith("{"):
-            given = bind(at.call, helper.params, at.scope, at.statement).get(group[1:-1])
+            given = self._finder.arguments(at, helper.params).get(group[1:-1])
             argument = given.expr if given else None
         return SpanSite(
             at,
@@ -219,7 +218,7 @@ class SpanFinder:
         )
 
     def _fill(self, template: str, at: CallSite, helper: SpanHelper, frame: Frame) -> Strings:
-        given = bind(at.call, helper.params, at.scope, at.statement, frame=frame)
+        given = self._finder.arguments(at, helper.params, frame=frame)
         return fill(template, helper.params, given, self._evaluator)
 
     # -- the project's own helpers ------------------------------------------------------
@@ -263,6 +262,23 @@ class SpanFinder:
             if passed is not None and function.node.params.named(argument.id):
                 return passed.expr
         return None
+
+
+def _dotted(entity: object) -> str:
+    if isinstance(entity, External):
+        return entity.name
+    return entity.qualified if isinstance(entity, Function) else ""
+
+
+def _called_unseen(site: SpanSite, function: Function) -> SpanSite:
+    reason = f"{function.label} may also be called where no call is seen"
+    params = {p.name: Passed(None, function, reason=reason) for p in function.node.params.items}
+    group = site.evaluate_group
+    return replace(
+        site,
+        evaluate_name=lambda frame: site.evaluate_name(frame.entering(function, params)),
+        evaluate_group=(lambda frame: group(frame.entering(function, params))) if group else None,
+    )
 
 
 def fill(

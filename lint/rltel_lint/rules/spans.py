@@ -127,7 +127,8 @@ class UnemittedSpan(Rule):
     def check(self, project: Project) -> Iterator[Finding]:
         """Yields a finding for each documented name that no site can emit."""
         emitted = _emitted(project)
-        open_sites = [site for site in project.spans.sites if HOLE in site.name.templates]
+        sites = (*project.spans.sites, *project.spans.unseen)
+        open_sites = [site for site in sites if HOLE in site.name.templates]
         seen: set[tuple[str, Place]] = set()
         for entry in project.documents.of_kind("span"):
             if entry.status != "active":
@@ -394,7 +395,7 @@ def _documented(project: Project, template: str) -> bool:
 def _emitted(project: Project) -> dict[str, Place]:
     """Every name or template that some site emits, with the first such site."""
     found: dict[str, Place] = {}
-    for site in project.spans.sites:
+    for site in (*project.spans.sites, *project.spans.unseen):
         for template in sorted(site.name.templates):
             if template.strip(HOLE):
                 found.setdefault(template, site.place)
