@@ -119,7 +119,7 @@ class CarrierFacts:
     def opening(self) -> dict[Method, Reached]:
         """The methods of actors, and the tasks, that open a span; no constructors."""
         found: dict[Method, Reached] = {}
-        if not self._vocabulary.carriers.keyword:
+        if not self._vocabulary.carriers.keyword or not self._has_remote_code:
             return found
         for function, reached in self.reach.functions.items():
             if function.name == "__init__" or function.outer is not None:
@@ -132,6 +132,10 @@ class CarrierFacts:
             elif self.classes.is_remote(function.owner):
                 found[self._accepting.task(function)] = reached
         return found
+
+    @cached_property
+    def _has_remote_code(self) -> bool:
+        return any("remote" in m.facts.text and "ray" in m.facts.text for m in self._modules)
 
     def _is_wrapped_task(self, function: Function) -> bool:
         return f"remote({function.name})" in function.module.facts.text

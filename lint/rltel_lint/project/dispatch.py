@@ -24,7 +24,7 @@ from rltel_lint.project.model import Function, Module
 from rltel_lint.project.modules import ModuleTable
 from rltel_lint.project.resolve import Resolver
 from rltel_lint.project.spans import call_means
-from rltel_lint.project.targets import TargetFinder, Targets
+from rltel_lint.project.targets import Designation, TargetFinder, Targets
 from rltel_lint.vocabulary.model import Carriers, KnownCall
 
 _DEPTH = 6
@@ -63,7 +63,7 @@ class Dispatch:
 class _Form:
     """A dispatch as it is written, before the functions around it are looked at."""
 
-    targets: Callable[[Frame], Targets]
+    names: Callable[[Frame], list[Designation]]
     sent: Callable[[Frame], Sent]
     by_dispatcher: bool = False
 
@@ -92,6 +92,7 @@ class DispatchFinder:
     target_finder: TargetFinder
     is_library: Callable[[Module], bool]
     _central: dict[str, bool] = field(default_factory=dict)
+    _wanted: frozenset[str] = frozenset()
 
     def find(self, names: Iterable[str]) -> list[Dispatch]:
         """Returns the dispatches that send a carrier, and those that may run a method.
@@ -101,7 +102,8 @@ class DispatchFinder:
         """
         found: list[Dispatch] = []
         seen: set[n.Call] = set()
-        for module, unit in self._units(frozenset(names)):
+        self._wanted = frozenset(names)
+        for module, unit in self._units(self._wanted):
             for site in self.finder.sites(module, unit):
                 if site.call in seen:
                     continue
@@ -118,6 +120,8 @@ class DispatchFinder:
 
     def _units(self, names: frozenset[str]) -> Iterator[tuple[Module, Unit]]:
         pattern = self._pattern(names)
+        if pattern is None:
+            return
         for module in self.modules:
             text = module.facts.text
             if not self._is_near(text) or self.is_library(module):
@@ -141,23 +145,27 @@ class DispatchFinder:
         known = (*self.carriers.keyword_helpers, *self.carriers.dispatchers)
         return tuple(filter(None, (*(call.name for call in known), self.carriers.keyword)))
 
-    def _pattern(self, names: frozenset[str]) -> re.Pattern[str]:
-        forms = [
-            r"getattr\([^()]*\)\s*\.\s*(?:remote|options)\b",  # the name may be computed
-            r"(?<![\w.\])])[a-z_]\w*\s*\.\s*(?:remote|options)\s*\(",  # so may the handle
-        ]
-        forms += [rf"\b{re.escape(word)}\b" for word in self._carrier_words]
-        if names:
-            either = "|".join(re.escape(name) for name in sorted(names))
-            forms += [
-                rf"\.(?:{either})\b(?!\s*\()",
-                rf"\b(?:{either})\s*\.\s*(?:remote|options)\b",
-                rf"[\"'](?:{either})[\"']",
-            ]
-            by_name = "|".join(re.escape(call.name) for call in self.carriers.by_name)
-            if by_name:  # the name stands in a variable
-                forms.append(rf"\.(?:{by_name})\(\s*(?:method_name\s*=\s*)?[^\"'\s]")
+    def _pattern(self, names: frozenset[str]) -> re.Pattern[str] | None:
+        forms = [rf"\b{re.escape(word)}\b" for word in self._carrier_words]
+        texts = [module.facts.text for module in self.modules if not self.is_library(module)]
+        carries = bool(forms) and any(re.search("|".join(forms), text) for text in texts)
+        if not names and not carries:
+            return None
+        either = "|".join(re.escape(name) for name in sorted(names)) or "(?!)"
+        looked_up = rf"\.(?:{either})\b(?!\s*\()"
+        written = rf"[\"'](?:{either})[\"']"
+        forms += [looked_up, rf"\b(?:{either})\s*\.\s*(?:remote|options)\b", written]
+        if carries or any(re.search(f"{looked_up}|{written}", text) for text in texts):
+            forms += self._computed()
         return re.compile("|".join(forms))
+
+    def _computed(self) -> Iterator[str]:
+        """The forms in which neither handle nor method need be written where the call is."""
+        yield r"getattr\([^()]*\)\s*\.\s*(?:remote|options)\b"
+        yield r"(?<![\w.\])@])(?!ray\b)[a-z_]\w*\s*\.\s*(?:remote|options)\s*\("
+        by_name = "|".join(re.escape(call.name) for call in self.carriers.by_name)
+        if by_name:
+            yield rf"\.(?:{by_name})\(\s*(?:method_name\s*=\s*)?[^\"'\s]"
 
     def _with_aliases(self, pattern: re.Pattern[str], text: str) -> re.Pattern[str]:
         words = "|".join(re.escape(word) for word in self._carrier_words)
@@ -174,22 +182,20 @@ class DispatchFinder:
         call, func = site.call, site.call.func
         if isinstance(func, n.Attribute) and func.attr == "remote":
             return _Form(
-                lambda frame: self._targets(func.base, site, frame),
+                lambda frame: self._named(func.base, site, frame),
                 lambda frame: self.carried.by_call(call, site.scope, site.statement, frame),
             )
         if call_means(site, self.carriers.dispatchers, self.resolver) is not None:
             method = call.positional(0)
             if method is None:
                 return None
-            return _Form(
-                lambda frame: self._targets(method, site, frame), lambda frame: "yes", True
-            )
+            return _Form(lambda frame: self._named(method, site, frame), lambda frame: "yes", True)
         known = call_means(site, self.carriers.by_name, self.resolver)
         if known is not None and isinstance(func, n.Attribute):
             return self._by_name(site, known, func.base)
         return None
 
-    def _targets(self, method: n.Expr, site: CallSite, frame: Frame) -> Targets:
+    def _named(self, method: n.Expr, site: CallSite, frame: Frame) -> list[Designation]:
         return self.target_finder.of_method(method, site.scope, site.statement, frame)
 
     def _by_name(self, site: CallSite, known: KnownCall, group: n.Expr) -> _Form | None:
@@ -262,7 +268,10 @@ class DispatchFinder:
         function = self._forwarding(site, form, frame) if depth < _DEPTH else None
         callers = self.callers.of(function, loose=True) if function is not None else []
         if function is None or not callers:
-            yield Dispatch(site, via, form.sent(frame), form.targets(frame), form.by_dispatcher)
+            sent, named = form.sent(frame), form.names(frame)
+            if sent == "yes" or any(self._is_wanted(one) for one in named):
+                targets = self.target_finder.resolve(named)
+                yield Dispatch(site, via, sent, targets, form.by_dispatcher)
             return
         origins = self.target_finder.origins
         for call in callers:
@@ -273,11 +282,14 @@ class DispatchFinder:
                 return outer.entering(function, origins.bound(call, function, outer))
 
             through = _Form(
-                lambda outer, entered=entered: form.targets(entered(outer)),  # type: ignore[misc]
+                lambda outer, entered=entered: form.names(entered(outer)),  # type: ignore[misc]
                 lambda outer, entered=entered: form.sent(entered(outer)),  # type: ignore[misc]
                 form.by_dispatcher,
             )
             yield from self._expanded(call, through, (function, *via), EMPTY, depth + 1)
+
+    def _is_wanted(self, designation: Designation) -> bool:
+        return designation.is_open or not self._wanted.isdisjoint(designation.names.literals)
 
     def _forwarding(self, site: CallSite, form: _Form, frame: Frame) -> Function | None:
         """The function around a dispatch whose parameters say which method, or which carrier."""
@@ -290,9 +302,8 @@ class DispatchFinder:
                 if not (function.owner is not None and param is function.node.params.items[0])
             }
             probing = frame.entering(function, probe)
-            form.sent(probing)
-            targets = form.targets(probing)
-            if used and (targets.is_open or form.sent(probing) == "unknown"):
+            sent, named = form.sent(probing), form.names(probing)
+            if used and (sent == "unknown" or any(one.is_open for one in named)):
                 return function
             function = function.outer
         return None

@@ -25,6 +25,7 @@ class Filling:
 
     def __init__(self, resolver: Resolver) -> None:
         self._resolver = resolver
+        self._known: dict[Function, list[tuple[n.Expr, n.Expr, n.Stmt]]] = {}
 
     def of(self, container: n.Expr, scope: Scope) -> Iterator[Put]:
         """Yields the single values that are put into a container."""
@@ -54,7 +55,7 @@ class Filling:
             _, where = self._resolver.lookup(container.id, scope)
             if isinstance(where, Function):
                 for function in with_nested(where):
-                    for expr, base, statement in _changed(function):
+                    for expr, base, statement in self._changed(function):
                         if isinstance(base, n.Name) and base.id == container.id:
                             yield expr, function, statement
         elif isinstance(container, n.Attribute):
@@ -63,12 +64,18 @@ class Filling:
                 if isinstance(cls, Class):
                     yield from self._changed_attribute(cls, container.attr)
 
+    def _changed(self, function: Function) -> list[tuple[n.Expr, n.Expr, n.Stmt]]:
+        known = self._known.get(function)
+        if known is None:
+            known = self._known[function] = list(_changed(function))
+        return known
+
     def _changed_attribute(self, cls: Class, attr: str) -> Iterator[Put]:
         for holder in self._resolver.mro(cls):
             for method in _methods_touching(holder, attr):
                 me = method.node.params.items[0].name if method.node.params.items else "self"
                 for function in with_nested(method):
-                    for expr, base, statement in _changed(function):
+                    for expr, base, statement in self._changed(function):
                         if (
                             isinstance(base, n.Attribute)
                             and base.attr == attr

@@ -12,7 +12,7 @@ from rltel_lint.project.actors import Actors, is_stub
 from rltel_lint.project.binding import EMPTY, Frame
 from rltel_lint.project.evaluate import Evaluator
 from rltel_lint.project.model import Class, Function, Module, Scope
-from rltel_lint.project.origins import Origins
+from rltel_lint.project.origins import Origin, Origins
 from rltel_lint.project.resolve import (
     Entities,
     External,
@@ -24,7 +24,8 @@ from rltel_lint.project.resolve import (
 from rltel_lint.values import HOLE, Strings, literal, union, unknown
 
 _UNTYPED = ("typing.", "builtins.", "ray.", "collections.")
-_GROUP_DEPTH = 4
+_GROUP_CALLS = 12
+_ANYTHING = unknown("it is not known")
 
 
 @dataclass(frozen=True, eq=False)
@@ -43,6 +44,28 @@ class Targets:
     certain: bool = True
     names: tuple[str, ...] = ()
     is_open: bool = False
+
+
+@dataclass(frozen=True, eq=False)
+class Designation:
+    """What a call names, before it is known what that is.
+
+    Attributes:
+        names: The names of the methods; of a class or task that is called itself, its own.
+        base: The handle or worker group.
+        entity: What is called itself.
+        is_group: Whether the base is a worker group.
+    """
+
+    names: Strings
+    base: Origin | None = None
+    entity: object | None = None
+    is_group: bool = False
+
+    @property
+    def is_open(self) -> bool:
+        """Whether other names are possible."""
+        return any(HOLE in template for template in self.names.templates)
 
 
 class TargetFinder:
@@ -69,13 +92,14 @@ class TargetFinder:
         self.origins = origins
         self.actors = actors
         self.accepting = accepting
+        self._groups: dict[tuple[n.Call, int], tuple[Frame, tuple[Class, ...]]] = {}
 
-    # -- handle.method ------------------------------------------------------------------
+    # -- what is named ------------------------------------------------------------------
 
     def of_method(
         self, expr: n.Expr, scope: Scope, at: n.Stmt | None, frame: Frame = EMPTY
-    ) -> Targets:
-        """Returns what ``expr.remote(...)`` may run.
+    ) -> list[Designation]:
+        """Returns what ``expr.remote(...)`` names.
 
         Args:
             expr: What stands before ``.remote``.
@@ -83,43 +107,34 @@ class TargetFinder:
             at: The statement that holds it.
             frame: The arguments of the functions around it.
         """
-        parts: list[Targets] = []
+        found: list[Designation] = []
         for origin in self.origins.of(_plain(expr), scope, at, frame):
             if origin.expr is None:
-                parts.append(Targets(is_open=True, certain=False))
+                found.append(Designation(_ANYTHING))
                 continue
             inner = _plain(origin.expr)
             if inner is not origin.expr and not isinstance(inner, (n.Attribute, n.Call)):
-                parts.append(self.of_method(inner, origin.scope, origin.at, origin.frame))
+                found += self.of_method(inner, origin.scope, origin.at, origin.frame)
             else:
-                parts.append(self._of_plain(inner, origin.scope, origin.at, origin.frame))
-        return _joined(parts)
+                found += self._of_plain(inner, origin.scope, origin.at, origin.frame)
+        return found
 
-    def _of_plain(self, expr: n.Expr, scope: Scope, at: n.Stmt | None, frame: Frame) -> Targets:
-        direct = [
-            self._direct(entity) for entity in self.resolver.of(expr, scope) if _is_direct(entity)
-        ]
+    def _of_plain(
+        self, expr: n.Expr, scope: Scope, at: n.Stmt | None, frame: Frame
+    ) -> Iterator[Designation]:
+        direct = [e for e in self.resolver.of(expr, scope) if _is_direct(e)]
         if direct:
-            methods = tuple(method for method in direct if method is not None)
-            return Targets(methods, True, tuple(method.name for method in methods))
-        if isinstance(expr, n.Attribute):
-            return self._looked_up(expr.base, literal(expr.attr), scope, at, frame)
-        if isinstance(expr, n.Call) and n.dotted(expr.func) == "getattr":
+            for entity in direct:
+                yield Designation(literal(_name_of(entity)), entity=entity)
+        elif isinstance(expr, n.Attribute):
+            yield Designation(literal(expr.attr), Origin(expr.base, scope, at, frame))
+        elif isinstance(expr, n.Call) and n.dotted(expr.func) == "getattr":
             base, name = expr.positional(0), expr.positional(1)
             if base is not None and name is not None:
                 names = self._names(name, scope, at, frame)
-                return self._looked_up(base, names, scope, at, frame)
-        return Targets(is_open=True, certain=False)
-
-    def _direct(self, entity: object) -> Method | None:
-        """A task, an actor class (its constructor), a method whose handle's class is known."""
-        if isinstance(entity, Function) and entity.owner is None:
-            return self.accepting.task(entity)
-        if isinstance(entity, Class):
-            return self.accepting.method(entity, "__init__")
-        if isinstance(entity, RemoteMethod):
-            return self.accepting.method(entity.cls, entity.name)
-        return None
+                yield Designation(names, Origin(base, scope, at, frame))
+        else:
+            yield Designation(_ANYTHING)
 
     def _names(self, expr: n.Expr, scope: Scope, at: n.Stmt | None, frame: Frame) -> Strings:
         return union(
@@ -129,17 +144,60 @@ class TargetFinder:
             for o in self.origins.of(expr, scope, at, frame)
         )
 
-    def _looked_up(
-        self, base: n.Expr, names: Strings, scope: Scope, at: n.Stmt | None, frame: Frame
-    ) -> Targets:
-        entities = self.origins.entities(base, scope, at, frame)
-        if any(_is_outside_actor(entity) for entity in entities):
-            return Targets(names=names.literals)
-        classes = _classes(entities)
+    def of_name(
+        self, group: n.Expr, name: n.Expr, scope: Scope, at: n.Stmt | None, frame: Frame = EMPTY
+    ) -> list[Designation]:
+        """Returns what a worker group may run for a method name.
+
+        Args:
+            group: The worker group.
+            name: The method's name.
+            scope: Where their names are looked up.
+            at: The statement that holds them.
+            frame: The arguments of the functions around them.
+        """
+        names = self._names(name, scope, at, frame)
+        return [Designation(names, Origin(group, scope, at, frame), is_group=True)]
+
+    # -- what it is ---------------------------------------------------------------------
+
+    def resolve(self, designations: Iterable[Designation]) -> Targets:
+        """Returns the methods that are meant."""
+        return _joined(self._resolve(designation) for designation in designations)
+
+    def _resolve(self, designation: Designation) -> Targets:
+        if designation.entity is not None:
+            method = self._direct(designation.entity)
+            return Targets((method,) if method else (), True, designation.names.literals)
+        base, names = designation.base, designation.names
+        if base is None or base.expr is None:
+            return Targets(is_open=True, certain=False)
+        if designation.is_group:
+            classes = [(cls, True) for cls in self._workers(base)]
+        else:
+            entities = self.origins.entities(base.expr, base.scope, base.at, base.frame)
+            if any(_is_outside_actor(entity) for entity in entities):
+                return Targets(names=names.literals)
+            classes = _classes(entities)
         parts = [self._in_classes(classes, name) for name in names.literals]
-        if any(HOLE in template for template in names.templates):
+        if designation.is_group:
+            parts = [
+                part if part.methods else self._anywhere(name)
+                for part, name in zip(parts, names.literals, strict=True)
+            ]
+        if designation.is_open:
             parts.append(Targets(is_open=True, certain=False))
         return _joined(parts)
+
+    def _direct(self, entity: object) -> Method | None:
+        """A task, an actor class (its constructor), a method whose handle's class is known."""
+        if isinstance(entity, Function):
+            return self.accepting.task(entity)
+        if isinstance(entity, Class):
+            return self.accepting.method(entity, "__init__")
+        if isinstance(entity, RemoteMethod):
+            return self.accepting.method(entity.cls, entity.name)
+        return None
 
     def _in_classes(self, classes: list[tuple[Class, bool]], name: str) -> Targets:
         if not classes:
@@ -177,59 +235,43 @@ class TargetFinder:
                     methods[method] = None
         return Targets(tuple(methods), False, (name,))
 
-    # -- by name ------------------------------------------------------------------------
-
-    def of_name(
-        self, group: n.Expr, name: n.Expr, scope: Scope, at: n.Stmt | None, frame: Frame = EMPTY
-    ) -> Targets:
-        """Returns what a worker group may run for a method name.
-
-        Args:
-            group: The worker group.
-            name: The method's name.
-            scope: Where their names are looked up.
-            at: The statement that holds them.
-            frame: The arguments of the functions around them.
-        """
-        names = self._names(name, scope, at, frame)
-        classes = [(cls, True) for cls in self._workers(group, scope, at, frame)]
-        parts = []
-        for text in names.literals:
-            known = self._in_classes(classes, text) if classes else Targets()
-            parts.append(known if known.methods else self._anywhere(text))
-        if any(HOLE in template for template in names.templates):
-            parts.append(Targets(is_open=True, certain=False))
-        return _joined(parts)
-
-    def _workers(
-        self, group: n.Expr, scope: Scope, at: n.Stmt | None, frame: Frame
-    ) -> tuple[Class, ...]:
+    def _workers(self, group: Origin) -> tuple[Class, ...]:
         """The classes that go into the making of a worker group: named or handed as such."""
         found: dict[Class, None] = {}
-        for origin in self.origins.of(group, scope, at, frame):
-            if isinstance(origin.expr, n.Call):
-                for cls in self._handed(
-                    origin.expr, origin.scope, origin.at, origin.frame, _GROUP_DEPTH
-                ):
-                    found[cls] = None
+        if group.expr is not None:
+            for origin in self.origins.of(group.expr, group.scope, group.at, group.frame):
+                found.update(dict.fromkeys(self._handed_to(origin)))
         return tuple(found)
 
-    def _handed(
-        self, call: n.Call, scope: Scope, at: n.Stmt | None, frame: Frame, depth: int
-    ) -> Iterator[Class]:
+    def _handed_to(self, origin: Origin) -> tuple[Class, ...]:
+        if not isinstance(origin.expr, n.Call):
+            return ()
+        key = (origin.expr, id(origin.frame))
+        known = self._groups.get(key)
+        if known is None:
+            self._groups[key] = (origin.frame, ())
+            seen: set[n.Call] = set()
+            handed = dict.fromkeys(self._handed(origin.expr, origin, seen))
+            known = self._groups[key] = (origin.frame, tuple(handed))
+        return known[1]
+
+    def _handed(self, call: n.Call, at: Origin, seen: set[n.Call]) -> Iterator[Class]:
+        if call in seen or len(seen) > _GROUP_CALLS:
+            return
+        seen.add(call)
         for arg in call.args:
-            if arg.star or depth == 0:
+            if arg.star:
                 continue
-            for origin in self.origins.of(arg.value, scope, at, frame):
-                inner = origin.expr
-                if inner is None:
+            for origin in self.origins.of(arg.value, at.scope, at.at, at.frame):
+                if origin.expr is None:
                     continue
-                yield from self._named(inner, origin.scope, origin.at, origin.frame)
-                for entity in self.origins.entities_of(origin):
-                    if isinstance(entity, Class):
-                        yield entity
-                if isinstance(inner, n.Call):
-                    yield from self._handed(inner, origin.scope, origin.at, origin.frame, depth - 1)
+                yield from self._named(origin.expr, origin.scope, origin.at, origin.frame)
+                entities = self.origins.entities_of(origin)
+                yield from (entity for entity in entities if isinstance(entity, Class))
+                if isinstance(origin.expr, n.Call) and any(
+                    isinstance(e, Instance) and isinstance(e.cls, Class) for e in entities
+                ):
+                    yield from self._handed(origin.expr, origin, seen)
 
     def _named(
         self, expr: n.Expr, scope: Scope, at: n.Stmt | None, frame: Frame
@@ -250,6 +292,10 @@ def _is_direct(entity: object) -> bool:
     if isinstance(entity, Function):
         return entity.owner is None
     return isinstance(entity, (Class, RemoteMethod))
+
+
+def _name_of(entity: object) -> str:
+    return str(getattr(entity, "name", ""))
 
 
 def _plain(expr: n.Expr) -> n.Expr:
