@@ -6,9 +6,9 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, Literal, cast
 
 import libcst as cst
-from libcst.metadata import CodeRange, PositionProvider
 
 from rltel_lint.facts import nodes as n
+from rltel_lint.facts.positions import positions_of
 
 _BINARY = {cst.Add: "+", cst.Modulo: "%", cst.BitOr: "|"}
 _AUGMENTED = {cst.AddAssign: "+", cst.BitOrAssign: "|", cst.ModuloAssign: "%"}
@@ -37,30 +37,18 @@ def lower(text: str, *, line_offset: int = 0) -> tuple[n.Stmt, ...]:
         libcst.ParserSyntaxError: The text is not Python.
     """
     module = cst.parse_module(text)
-    return _Lowering(_positions(module), line_offset).statements(module.body)
-
-
-def _positions(module: cst.Module) -> Mapping[cst.CSTNode, CodeRange]:
-    """Computes positions without ``MetadataWrapper``, which walks the tree once for nothing."""
-    provider = PositionProvider()
-    provider._gen_impl(module)
-    return cast("Mapping[cst.CSTNode, CodeRange]", provider._computed)
+    return _Lowering(positions_of(module), line_offset).statements(module.body)
 
 
 class _Lowering:
-    def __init__(self, positions: Mapping[cst.CSTNode, CodeRange], line_offset: int) -> None:
+    def __init__(self, positions: Mapping[cst.CSTNode, n.Span], line_offset: int) -> None:
         self._positions = positions
         self._offset = line_offset
 
     def at(self, node: cst.CSTNode) -> n.Span:
-        where = self._positions[node]
+        line, column, end_line, end_column = self._positions[node]
         offset = self._offset
-        return (
-            where.start.line + offset,
-            where.start.column,
-            where.end.line + offset,
-            where.end.column,
-        )
+        return (line + offset, column, end_line + offset, end_column)
 
     # -- statements ---------------------------------------------------------------------
 
