@@ -11,6 +11,7 @@ from opentelemetry.trace import Tracer
 
 from rl_telemetry.buckets import UMBRELLA_GROUPS
 from rl_telemetry.callables import Run, is_generator_function, wrap_generator_function
+from rl_telemetry.propagation import accepting_method, accepts_trace_context
 from rl_telemetry.registry import _gate
 from rl_telemetry.spans import managed_span, open_run, umbrella_span
 
@@ -63,6 +64,11 @@ def _traced(
     if isinstance(function, (staticmethod, classmethod)):
         inner = _traced(function.__func__, group, name, tracer, helper)
         return type(function)(inner)
+    accepting = accepting_method(function)
+    if accepting is not None:
+        # In either order the span belongs inside the context that the method accepts.
+        inside = _traced(accepting, group, name, tracer, helper)
+        return accepts_trace_context(inside)  # type: ignore[return-value]
     # The helper itself reports a leaf group used as an umbrella, also when the group is off.
     report = helper is umbrella_span and group not in UMBRELLA_GROUPS
     wrapper: Any

@@ -183,7 +183,15 @@ def accepts_trace_context(method: F) -> F:
                 return method(*args, **kwargs)
 
     _advertise_carrier(wrapper, method)
+    # With itself, because ``functools.wraps`` of other decorators copies the attribute.
+    wrapper._rl_telemetry_accepts = (wrapper, method)
     return wrapper  # type: ignore[no-any-return]
+
+
+def accepting_method(function: Callable[..., Any]) -> Callable[..., Any] | None:
+    """Return what :func:`accepts_trace_context` was put on, if ``function`` is its result."""
+    wrapper, method = getattr(function, "_rl_telemetry_accepts", (None, None))
+    return method if wrapper is function else None
 
 
 def _open_remote_run(kwargs: dict[str, Any]) -> ContextRun | None:

@@ -63,6 +63,16 @@ class SyncWorker(_Recorded):
         with managed_span(GENERATION, "rl.test.two_options_below"):
             return 1, 2
 
+    @accepts_trace_context
+    @trace_fn(GENERATION, "rl.test.traced_below")
+    def traced_below(self, text: str) -> str:
+        return text
+
+    @trace_fn(GENERATION, "rl.test.traced_above")
+    @accepts_trace_context
+    def traced_above(self, text: str) -> str:
+        return text
+
     def undecorated(self, text: str) -> str:
         with managed_span(GENERATION, "rl.test.undecorated"):
             return text

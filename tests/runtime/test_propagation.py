@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import asyncio
+import functools
 import inspect
 import threading
 from collections.abc import AsyncGenerator, Callable, Generator
@@ -333,6 +334,18 @@ def test_the_kind_is_kept(method: Callable[..., Any]) -> None:
 def test_a_callable_without_a_signature_is_taken_as_it_is() -> None:
     largest = accepts_trace_context(max)
     assert largest(1, 2, _otel_carrier={}) == 2  # type: ignore[call-overload]
+
+
+def test_a_decorator_of_somebody_else_in_between_is_kept(recording: Recording) -> None:
+    def doubled(method: Callable[..., Any]) -> Callable[..., Any]:
+        @functools.wraps(method)
+        def wrapper(*args: Any, **kwargs: Any) -> Any:
+            return 2 * method(*args, **kwargs)
+
+        return wrapper
+
+    method = trace_fn(GENERATION, "x")(doubled(accepts_trace_context(note)))
+    assert method(1, 2, 3) == 6
 
 
 def test_decorated_twice_and_of_every_binding(recording: Recording) -> None:

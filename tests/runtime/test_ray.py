@@ -129,6 +129,32 @@ def test_options_of_ray_method_survive(sync_worker: Any, recording: Recording, m
     assert_child(*spans_of(sync_worker, f"rl.test.{method}"), job)
 
 
+@pytest.mark.parametrize("method", ["traced_below", "traced_above"])
+def test_a_span_decorator_can_stand_on_either_side(
+    sync_worker: Any, recording: Recording, method: str
+) -> None:
+    job, result = in_job(
+        recording,
+        lambda: ray.get(dispatch_with_trace_context(getattr(sync_worker, method), "a")),
+    )
+    assert result == "a"
+    assert_child(*spans_of(sync_worker, f"rl.test.{method}"), job)
+
+
+@both_kinds
+def test_concurrent_calls_keep_their_own_parents(worker: Any, recording: Recording) -> None:
+    pending = []
+    for index in range(8):
+        with managed_span(RLSpanGroup.GENERATION, f"caller {index}"), iteration_scope(index):
+            pending.append(dispatch_with_trace_context(worker.whole, "a"))
+    ray.get(pending)
+    found = {
+        (span["attributes"][RL_ITERATION_ATTR], span["parent_id"])
+        for span in spans_of(worker, "rl.test.whole", 8)
+    }
+    assert found == {(i, recording.named(f"caller {i}")["span_id"]) for i in range(8)}
+
+
 def test_an_undecorated_target_is_called_with_one_warning(
     sync_worker: Any, recording: Recording
 ) -> None:
