@@ -20,7 +20,6 @@ from examples.grpo_ray.task import CipherTask
 from examples.grpo_ray.timer import Timer
 from examples.grpo_ray.trainer import Parts
 from examples.grpo_ray.validation import Validation
-from rl_telemetry.contrib.data_plane import MetricsDataPlaneClient
 from rl_telemetry.instrumentation import (
     dispatch_with_trace_context,
     efficiency_span,
@@ -69,7 +68,7 @@ def _build(config: RunConfig, timer: Timer, logger: RunLogger) -> Parts:
         task = CipherTask.make(config.seed)
     with timer.time("workers"), setup_span("workers"):
         store = cluster.start_store()
-        data_plane = connect(store)
+        data_plane = connect(store, phases.data_plane_event)
         generators = cluster.start_generators(config)
         policy = cluster.start_policy(config, store)
         actors = [*generators, *policy.workers]
@@ -100,9 +99,8 @@ def _build(config: RunConfig, timer: Timer, logger: RunLogger) -> Parts:
     )
 
 
-def _start_collector(
-    config: RunConfig, task: CipherTask, generators: list[Any], store: Any
-) -> Any:
+def _start_collector(config: RunConfig, task: CipherTask, generators: list[Any], store: Any) -> Any:
+    actor_class = TrajectoryCollector.options(num_cpus=0)  # type: ignore[attr-defined]
     return dispatch_with_trace_context(
-        TrajectoryCollector, config.algorithm, config, task, generators, store
+        actor_class, config.algorithm, config, task, generators, store
     )

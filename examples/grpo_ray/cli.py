@@ -15,7 +15,7 @@ from examples.grpo_ray.run import run
 
 def parse(arguments: Sequence[str] | None = None) -> RunConfig:
     """Read the settings from the command line."""
-    defaults = RunConfig()
+    defaults = RunConfig("grpo")
     parser = argparse.ArgumentParser(
         prog="python -m examples.grpo_ray",
         description="Train a policy that deciphers letters, with telemetry. Needs two CPU cores.",
@@ -24,7 +24,7 @@ def parse(arguments: Sequence[str] | None = None) -> RunConfig:
     parser.add_argument(
         "--sync", action="store_true", help="generate before each update, not beside it"
     )
-    parser.add_argument("--algorithm", choices=("grpo", "ppo"), default=defaults.algorithm)
+    parser.add_argument("--algorithm", choices=("grpo", "ppo"), default="grpo")
     parser.add_argument(
         "--span-groups", default=defaults.span_groups, help="presets and groups, or all"
     )

@@ -19,6 +19,8 @@ from rl_telemetry.instrumentation import (
     trace_context_kwargs,
 )
 
+# Ray's types do not see what the decorator ``ray.remote`` makes of a class.
+
 #: What workers need of the driver's environment. Ray hands it to the workers of a cluster that it
 #: starts, but not to those of a cluster that was there before.
 _TELEMETRY_PREFIXES = ("RL_TELEMETRY_", "OTEL_")
@@ -51,48 +53,45 @@ def start_ray(*, show_worker_output: bool) -> None:
 def _options(group: str, rank: int, world_size: int) -> dict[str, Any]:
     """Return the options of an actor that belongs to a worker group."""
     return {
+        "num_cpus": 0,  # two cores are shared by all
         "runtime_env": {
             "env_vars": {
                 "RL_TELEMETRY_WORKER_GROUP": group,
                 "RANK": str(rank),
                 "WORLD_SIZE": str(world_size),
             }
-        }
+        },
     }
 
 
 def start_policy(config: RunConfig, store: Any) -> WorkerGroup:
     """Start the policy workers."""
     size = config.policy_workers
-    return WorkerGroup(
-        [
-            PolicyWorker.options(**_options("policy", rank, size)).remote(
-                store, config.learning_rate, **trace_context_kwargs()
-            )
-            for rank in range(size)
-        ]
-    )
+    workers = []
+    for rank in range(size):
+        actor_class = PolicyWorker.options(**_options("policy", rank, size))  # type: ignore[attr-defined]
+        workers.append(actor_class.remote(store, config.learning_rate, **trace_context_kwargs()))
+    return WorkerGroup(workers)
 
 
 def start_value(store: Any) -> WorkerGroup:
     """Start the value worker."""
-    worker = ValueWorker.options(**_options("value", 0, 1)).remote(
-        store, **trace_context_kwargs()
-    )
-    return WorkerGroup([worker])
+    actor_class = ValueWorker.options(**_options("value", 0, 1))  # type: ignore[attr-defined]
+    return WorkerGroup([actor_class.remote(store, **trace_context_kwargs())])
 
 
 def start_generators(config: RunConfig) -> list[Any]:
     """Start the generation actors."""
     size = config.generators
-    return [
-        GenerationWorker.options(**_options("generation", rank, size)).remote(
-            config.generations, config.seed, **trace_context_kwargs()
+    workers = []
+    for rank in range(size):
+        actor_class = GenerationWorker.options(**_options("generation", rank, size))  # type: ignore[attr-defined]
+        workers.append(
+            actor_class.remote(config.generations, config.seed, **trace_context_kwargs())
         )
-        for rank in range(size)
-    ]
+    return workers
 
 
 def start_store() -> Any:
     """Start the data plane's actor."""
-    return DataPlaneStore.remote()
+    return DataPlaneStore.options(num_cpus=0).remote()  # type: ignore[attr-defined]

@@ -23,19 +23,14 @@ from rl_telemetry.instrumentation import (
     setup_span,
     umbrella_span,
 )
-from rl_telemetry.metrics import RecordedMetric, record_rl_metrics, register_recorded_metrics
 from rl_telemetry.setup import init_telemetry_worker
 from rl_telemetry.span_groups import RLSpanGroup
 
 #: A group of which fewer answers came to an end is sampled once more.
 MIN_STOPPED = 0.25
 
-register_recorded_metrics(
-    [RecordedMetric("rl.replay_buffer.groups", unit="{group}", description="Groups that wait.")]
-)
 
-
-@ray.remote(num_cpus=0, max_concurrency=16)
+@ray.remote
 class TrajectoryCollector:
     """Gathers the rollouts of one step after the other, for any algorithm."""
 
@@ -132,7 +127,7 @@ class TrajectoryCollector:
         streams = stream_from_all(self._generators, prompts, step)
         texts = dict(prompts)
         await asyncio.gather(*(self._follow(stream, step, texts) for stream in streams))
-        record_rl_metrics({"rl.replay_buffer.groups": len(self._buffer)})
+        self._buffer.record_size()
 
     async def _follow(self, stream: Any, step: int, texts: dict[int, str]) -> None:
         started = time.perf_counter()
@@ -153,7 +148,5 @@ class TrajectoryCollector:
 
     async def _keep(self, answers: GroupOfAnswers, step: int) -> None:
         with umbrella_span(RLSpanGroup.U_PER_PROMPT, f"rl.{self._algorithm}.collect_prompt"):
-            await self._data_plane.put(
-                partition_of(step), answers.sample_ids(), answers.columns()
-            )
+            await self._data_plane.put(partition_of(step), answers.sample_ids(), answers.columns())
             await self._buffer.add(step, step - answers.weight_version)

@@ -31,7 +31,7 @@ class RunConfig:
         generators: Generation actors.
     """
 
-    algorithm: AlgorithmName = "grpo"
+    algorithm: AlgorithmName
     steps: int = 20
     is_async: bool = True
     seed: int = 0

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from rl_telemetry.contrib.data_plane import MetricsDataPlaneClient
 
 Columns = dict[str, NDArray[Any]]
+OnEvent = Callable[[dict[str, Any]], None]
 
 
 def partition_of(step: int) -> str:
@@ -49,7 +50,7 @@ class _Partition:
     consumed: set[str] = field(default_factory=set)
 
 
-@ray.remote(num_cpus=0)
+@ray.remote
 class DataPlaneStore:
     """Holds the samples. Runs as one actor."""
 
@@ -173,9 +174,14 @@ class AsyncClient:
         await self._store.put.remote(partition_id, sample_ids, fields)
 
 
-def connect(store: Any) -> MetricsDataPlaneClient:
-    """Return an observed client for synchronous code."""
-    return MetricsDataPlaneClient(BlockingClient(store))
+def connect(store: Any, on_event: OnEvent | None = None) -> MetricsDataPlaneClient:
+    """Return an observed client for synchronous code.
+
+    Args:
+        store: The actor.
+        on_event: Gets an event for each operation.
+    """
+    return MetricsDataPlaneClient(BlockingClient(store), on_event)
 
 
 def connect_async(store: Any) -> MetricsDataPlaneClient:

@@ -81,7 +81,7 @@ class GroupOfAnswers:
         return [f"{self.index:05d}.{answer:03d}" for answer in range(len(self.answers))]
 
 
-@ray.remote(num_cpus=0, max_concurrency=16)
+@ray.remote
 class GenerationWorker:
     """Writes answers with the weights it was given last."""
 
@@ -185,7 +185,7 @@ def stream_from_all(
 
 
 def _decode_span() -> AbstractContextManager[Span | None]:
-    """Open the span of one position of a batch; not for a single prompt, of which there are many."""
+    """Open the span of one position of a batch; single prompts are too many."""
     if in_per_prompt_scope():
         return NO_SPAN
     return managed_span(RLSpanGroup.GENERATION, "rl.generation.decode")

@@ -17,7 +17,8 @@ def print_goodput(console: Console, timer: Timer, wall: float) -> None:
         timer: The driver's clock.
         wall: Seconds of the training loop.
     """
-    table = Table(title=f"Goodput of the driver, {wall:.1f} s of training", title_justify="left")
+    table = Table(title=f"{wall:.1f} s of training")
+    console.print("Goodput of the driver")
     table.add_column("bucket")
     table.add_column("seconds", justify="right")
     table.add_column("share", justify="right")

@@ -9,7 +9,12 @@ from typing import Any
 from opentelemetry.trace import Span
 
 from examples.grpo_ray.timer import Timer
-from rl_telemetry.instrumentation import RL_BUCKET_ATTR, goodput_span_attributes, managed_span
+from rl_telemetry.instrumentation import (
+    RL_BUCKET_ATTR,
+    Bucket,
+    goodput_span_attributes,
+    managed_span,
+)
 
 
 class Phases:
@@ -43,3 +48,7 @@ class Phases:
             managed_span(group, name, **attributes) as span,
         ):
             yield span
+
+    def data_plane_event(self, event: dict[str, Any]) -> None:
+        """Count an operation of the data plane, whose span the client opens itself."""
+        self.timer.add(f"data_plane/{event['op']}", event["wall_ms"] / 1e3, Bucket.OVERHEAD)

@@ -24,7 +24,7 @@ VALUE_EPOCHS = 4
 VALUE_LEARNING_RATE = 0.1
 
 
-@ray.remote(num_cpus=0)
+@ray.remote
 class PolicyWorker:
     """One data-parallel replica of the policy, with the reference policy beside it."""
 
@@ -76,10 +76,11 @@ class PolicyWorker:
 
     def get_weights(self) -> FloatArray:
         """Return a copy of the weights."""
-        return self._weights.copy()
+        weights: FloatArray = self._weights.copy()
+        return weights
 
 
-@ray.remote(num_cpus=0)
+@ray.remote
 class ValueWorker:
     """The value baseline."""
 

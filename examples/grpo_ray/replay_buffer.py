@@ -6,6 +6,14 @@ import asyncio
 import time
 from collections import defaultdict
 
+from rl_telemetry.metrics import RecordedMetric, record_rl_metrics, register_recorded_metrics
+
+# Not in the module of the actor: Ray ships an actor's class by value and does not import its
+# module in the worker, so that nothing would be declared there.
+register_recorded_metrics(
+    [RecordedMetric("rl.replay_buffer.groups", unit="{group}", description="Groups that wait.")]
+)
+
 
 class ReplayBuffer:
     """Counts the groups that are ready for each step. The samples are in the data plane.
@@ -51,3 +59,7 @@ class ReplayBuffer:
         lags = self._lags.pop(step)
         self._room.set()
         return sum(lags) / len(lags)
+
+    def record_size(self) -> None:
+        """Record how many groups are waiting."""
+        record_rl_metrics({"rl.replay_buffer.groups": len(self)})

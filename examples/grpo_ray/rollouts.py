@@ -104,9 +104,7 @@ class RolloutsOnTheSpot:
         partition = partition_of(step)
         self._data_plane.register(partition)
         prompts = self._task.prompts(self._config.prompts, step)
-        groups = generate(
-            self._phases, self._generators, prompts, self._config.generations, step
-        )
+        groups = generate(self._phases, self._generators, prompts, self._config.generations, step)
         for answers in groups:
             self._data_plane.put(partition, answers.sample_ids(), answers.columns())
         meta: BatchMeta = self._data_plane.claim_meta(partition)

@@ -38,10 +38,13 @@ class Timer:
         try:
             yield
         finally:
-            seconds = time.perf_counter() - started
-            self._step[label] += seconds
-            if bucket is not None:
-                self.buckets[Bucket(bucket)] += seconds
+            self.add(label, time.perf_counter() - started, bucket)
+
+    def add(self, label: str, seconds: float, bucket: Bucket | str | None = None) -> None:
+        """Add seconds that were measured elsewhere; see :meth:`time`."""
+        self._step[label] += seconds
+        if bucket is not None:
+            self.buckets[Bucket(bucket)] += seconds
 
     @contextmanager
     def wait(self, category: str) -> Iterator[None]:
