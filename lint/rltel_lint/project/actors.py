@@ -33,6 +33,7 @@ class Actors:
         self._resolver = resolver
         self._finder = finder
         self._defined: dict[str, list[Function]] = {}
+        self._named: dict[str, bool] = {}
 
     @cached_property
     def classes(self) -> tuple[Class, ...]:
@@ -55,7 +56,12 @@ class Actors:
 
         A class whose dotted name is written as a string counts: worker groups are built so.
         """
-        return cls in self._with_bases or self._named_in_text(cls)
+        if cls in self._with_bases:
+            return True
+        known = self._named.get(cls.name)
+        if known is None:
+            known = self._named[cls.name] = self._named_in_text(cls)
+        return known
 
     def _named_in_text(self, cls: Class) -> bool:
         ends = (f'.{cls.name}"', f".{cls.name}'", f':{cls.name}"', f":{cls.name}'")

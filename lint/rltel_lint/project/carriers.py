@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from rltel_lint.facts import nodes as n
+from rltel_lint.facts.source import Unit
 from rltel_lint.findings import Place
 from rltel_lint.project.accepting import Accepting, Method
 from rltel_lint.project.actors import Actors, is_stub
@@ -113,7 +114,14 @@ class CarrierFacts:
     @cached_property
     def reach(self) -> Reach:
         """What opens spans."""
-        return Reach(self._vocabulary, self._spans, self._resolver, self._finder, self._callers)
+        return Reach(
+            self._vocabulary,
+            self._spans,
+            self._resolver,
+            self._finder,
+            self._callers,
+            self._is_remote_unit,
+        )
 
     @cached_property
     def opening(self) -> dict[Method, Reached]:
@@ -132,6 +140,14 @@ class CarrierFacts:
             elif self.classes.is_remote(function.owner):
                 found[self._accepting.task(function)] = reached
         return found
+
+    _remote_task = re.compile(r"^@[\w.]*remote\b", re.MULTILINE)
+
+    def _is_remote_unit(self, module: Module, unit: Unit) -> bool:
+        if not unit.indented:
+            return self._remote_task.search(unit.text) is not None
+        scope = self._finder.scope_of(module, unit)
+        return isinstance(scope, Class) and self.classes.is_remote(scope)
 
     @cached_property
     def _has_remote_code(self) -> bool:

@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator
 
 from rltel_lint.facts import nodes as n
+from rltel_lint.facts.source import Unit
 from rltel_lint.project.calls import CallFinder, CallSite
 from rltel_lint.project.model import Class, Function, Module
 from rltel_lint.project.modules import ModuleTable
@@ -27,6 +28,7 @@ class Invocations:
         self._resolver = resolver
         self._known: dict[tuple[Function | Class, bool], list[CallSite]] = {}
         self._definitions: dict[str, int] = {}
+        self._units: dict[str, list[tuple[Module, Unit]]] = {}
 
     def of(self, target: Function | Class, *, loose: bool = False) -> list[CallSite]:
         """Returns the calls that run a function or construct a class, through Ray too.
@@ -46,17 +48,28 @@ class Invocations:
 
     def _find(self, target: Function | Class, loose: bool) -> Iterator[CallSite]:
         loose = loose and self._definitions_of(target.name) == 1
+        for module, unit in self.units(target.name):
+            words = _words(module, target.name)
+            for site in self._finder.sites(module, unit):
+                if _last_name(site.call.func) in words and self._calls(site, target, loose):
+                    yield site
+
+    def units(self, name: str) -> list[tuple[Module, Unit]]:
+        """Returns the units whose text calls something of this name."""
+        known = self._units.get(name)
+        if known is None:
+            known = self._units[name] = list(self._units_calling(name))
+        return known
+
+    def _units_calling(self, name: str) -> Iterator[tuple[Module, Unit]]:
         for module in self._modules:
-            if target.name not in module.facts.text:
-                continue
-            pattern = _pattern(module, target.name)
-            if pattern.search(module.facts.text) is None:
-                continue
-            for unit in module.facts.all_units():
-                if pattern.search(unit.text):
-                    for site in self._finder.sites(module, unit):
-                        if self._calls(site, target, loose):
-                            yield site
+            text = module.facts.text
+            if name in text:
+                pattern = _pattern(module, name)
+                if pattern.search(text):
+                    for unit in module.facts.all_units():
+                        if pattern.search(unit.text):
+                            yield module, unit
 
     def _calls(self, site: CallSite, target: Function | Class, loose: bool) -> bool:
         if target in self._finder.called(site):
@@ -86,8 +99,21 @@ class Invocations:
         return known
 
 
+def _words(module: Module, name: str) -> frozenset[str]:
+    """A name and what the module's imports call it instead."""
+    aliases = re.findall(rf"\b{re.escape(name)}\s+as\s+(\w+)", module.facts.text)
+    return frozenset([name, *aliases])
+
+
+def _last_name(func: n.Expr) -> str:
+    """The name that is called, without ``.options(...)`` and ``.remote``."""
+    while isinstance(func, n.Attribute) and func.attr in {"remote", "options"}:
+        func = func.base.func if isinstance(func.base, n.Call) else func.base
+    if isinstance(func, n.Attribute):
+        return func.attr
+    return func.id if isinstance(func, n.Name) else ""
+
+
 def _pattern(module: Module, name: str) -> re.Pattern[str]:
-    word = re.escape(name)
-    aliases = re.findall(rf"\b{word}\s+as\s+(\w+)", module.facts.text)
-    words = "|".join([word, *map(re.escape, aliases)])
+    words = "|".join(re.escape(word) for word in sorted(_words(module, name)))
     return re.compile(rf"(?<!def )(?<!class )\b(?:{words})\b\s*(?:\(|\.remote\b|\.options\b)")

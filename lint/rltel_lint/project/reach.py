@@ -3,20 +3,22 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 
 from rltel_lint.facts import nodes as n
+from rltel_lint.facts.source import Unit
 from rltel_lint.project.calls import CallFinder, CallSite
 from rltel_lint.project.invocations import Invocations
-from rltel_lint.project.model import Class, Function, own_nodes
+from rltel_lint.project.model import Class, Function, Module, own_nodes
 from rltel_lint.project.resolve import External, Resolver, with_nested
 from rltel_lint.project.spans import Spans, SpanSite, expr_means
 from rltel_lint.vocabulary.model import KnownCall, Vocabulary
 
 _DEPTH = 4
 _CONTEXT_ARGUMENTS = {"context", "links", "parent", "remote_context", "remote_carrier"}
+_FUNCTION = re.compile(r"\s*(?:@|(?:async\s+)?def\b)")
 _EXTRACTS = ("extract", "set_span_in_context")
 
 
@@ -42,6 +44,7 @@ class Reach:
         resolver: Resolves names.
         finder: Resolves calls.
         callers: Finds callers.
+        is_remote: Whether a unit is code that runs when an actor or a task is called.
     """
 
     def __init__(
@@ -51,12 +54,14 @@ class Reach:
         resolver: Resolver,
         finder: CallFinder,
         callers: Invocations,
+        is_remote: Callable[[Module, Unit], bool],
     ) -> None:
         self._vocabulary = vocabulary
         self._spans = spans
         self._resolver = resolver
         self._finder = finder
         self._callers = callers
+        self._is_remote = is_remote
         self._reopening: dict[Function, bool] = {}
 
     @cached_property
@@ -86,7 +91,38 @@ class Reach:
         if function is not None and function not in self._spans.helpers:
             yield function
 
+    @cached_property
+    def _leading(self) -> frozenset[str]:
+        """Names of functions that remote code calls on its way to a span, by their text alone.
+
+        What is not among them need not be lowered to see who calls it.
+        """
+        level = {f.name for site in self._spans.sites for f in self._opening(site)}
+        ends = {function.name for function in self._roots}
+        called_by: dict[str, set[str]] = {}
+        remote: set[str] = set()
+        for _ in range(_DEPTH):
+            above: set[str] = set()
+            for name in sorted(level - called_by.keys() - ends):
+                callers = called_by[name] = set()
+                for module, unit in self._callers.units(name):
+                    if _FUNCTION.match(unit.text):
+                        callers |= unit.binds
+                        if self._is_remote(module, unit):
+                            remote |= unit.binds
+                above |= callers
+            level = above
+        leading: set[str] = set()
+        level = remote
+        while level:
+            below = {name for name, callers in called_by.items() if callers & level}
+            level = below - leading
+            leading |= below
+        return frozenset(leading)
+
     def _above(self, function: Function, reached: Reached) -> Iterator[tuple[Function, Reached]]:
+        if function.outer is None and function.name not in self._leading:
+            return
         for call in self._callers.of(function):
             func = call.call.func
             if isinstance(func, n.Attribute) and func.attr == "remote":
@@ -165,7 +201,8 @@ class Reach:
     def _own_openers(self) -> frozenset[Function]:
         """Functions of the project that are openers because they build on one."""
         found: set[Function] = set()
-        for module, unit in self._finder.mentioning([known.name for known in self._openers]):
+        units = [pair for known in self._openers for pair in self._callers.units(known.name)]
+        for module, unit in units:
             for site in self._finder.sites(module, unit):
                 function = site.function
                 if function is not None and function.owner is None:
