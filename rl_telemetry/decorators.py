@@ -9,11 +9,12 @@ from typing import Any, TypeVar
 
 from opentelemetry.trace import Tracer
 
+from rl_telemetry.blocks import open_run
 from rl_telemetry.buckets import UMBRELLA_GROUPS
 from rl_telemetry.callables import Run, is_generator_function, wrap_generator_function
 from rl_telemetry.propagation import accepting_method, accepts_trace_context
 from rl_telemetry.registry import _gate
-from rl_telemetry.spans import managed_span, open_run, umbrella_span
+from rl_telemetry.spans import managed_span, umbrella_span
 
 F = TypeVar("F", bound=Callable[..., Any])
 

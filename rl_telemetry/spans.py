@@ -1,22 +1,18 @@
 """Span helpers: context managers and functions that open a span when its group is on.
 
 A site whose group is off costs one look-up in a frozenset: no generator, no import, and nothing
-computed. A span that cannot be opened or closed is reported once and never fails the block.
+computed.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from contextlib import AbstractContextManager
-from contextvars import Token
-from types import TracebackType
 from typing import Any, TypeAlias
 
-from opentelemetry import context as otel_context
-from opentelemetry.context import Context
-from opentelemetry.trace import Span, Status, StatusCode, Tracer, set_span_in_context
+from opentelemetry.trace import Span, Tracer
 
-from rl_telemetry.attributes import REDACT_KEYS, SCALARS, clean_attributes
+from rl_telemetry.blocks import NO_SPAN, NO_STREAM, EvaluateBlock, SpanBlock, StreamBlock
 from rl_telemetry.buckets import (
     EFFICIENCY_CATEGORY_BUCKET,
     RL_BUCKET_ATTR,
@@ -26,11 +22,9 @@ from rl_telemetry.buckets import (
     UNBUCKETED_SPAN_CATEGORIES,
     Bucket,
 )
-from rl_telemetry.context import detach
 from rl_telemetry.registry import _gate
-from rl_telemetry.scopes import RL_ITERATION_ATTR, bucket_scope, scope_in, with_bucket
+from rl_telemetry.scopes import RL_ITERATION_ATTR, bucket_scope
 from rl_telemetry.span_groups import RLSpanGroup
-from rl_telemetry.tracing import get_tracer
 from rl_telemetry.warnings_once import warn_once
 
 # A dotted attribute key is passed as ``**{"rl.iteration": 3}``, and type checkers hold such a
@@ -46,192 +40,6 @@ _BUCKET_OF_GROUP: dict[str, str | None] = {
     **{group: bucket.value for group, bucket in SPAN_GROUP_BUCKET.items()},
     **dict.fromkeys(UMBRELLA_GROUPS),
 }
-
-
-class _NoSpan:
-    """What a site gets whose group is off: yields ``None`` and does nothing."""
-
-    __slots__ = ()
-
-    def __enter__(self) -> None:
-        return None
-
-    def __exit__(
-        self,
-        exc_type: type[BaseException] | None,
-        exc: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
-        return None
-
-
-#: Shared by every site that is off. It has no state, so it can be entered any number of times.
-NO_SPAN = _NoSpan()
-
-
-class _SpanBlock:
-    """Opens a span on entry, makes it current, and ends it on exit.
-
-    Attributes are given to the span at its start: that is cheaper than setting them one by one,
-    and samplers and processors see them.
-    """
-
-    __slots__ = (
-        "_attributes",
-        "_bucket",
-        "_name",
-        "_record",
-        "_span",
-        "_token",
-        "_tracer",
-        "context",
-    )
-
-    def __init__(
-        self,
-        name: str,
-        tracer: Tracer | None,
-        attributes: dict[str, Any],
-        bucket: str | None = None,
-        record_exception: bool = True,
-    ) -> None:
-        self._name = name
-        self._tracer = tracer
-        self._attributes = attributes
-        self._bucket = bucket
-        self._record = record_exception
-        self._span: Span | None = None
-        self._token: Token[Context] | None = None
-        self.context: Context
-
-    def __enter__(self) -> Span | None:
-        span = self.start()
-        self._token = otel_context.attach(self.context)
-        return span
-
-    def __exit__(
-        self,
-        exc_type: type[BaseException] | None,
-        exc: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
-        if self._token is not None:
-            detach(self._token, self.context)
-        self.finish(exc)
-
-    def start(self) -> Span | None:
-        """Start the span; :attr:`context` is then the one in which it is current."""
-        self.context = current = otel_context.get_current()
-        try:
-            attributes = self._attributes
-            if self._bucket is not None and RL_BUCKET_ATTR not in attributes:
-                scope = scope_in(current)
-                attributes[RL_BUCKET_ATTR] = (
-                    self._bucket if scope is None or scope.bucket is None else scope.bucket
-                )
-            if attributes and not (
-                SCALARS.issuperset(map(type, attributes.values()))
-                and REDACT_KEYS.isdisjoint(attributes)
-            ):
-                attributes = clean_attributes(attributes)
-            span = (self._tracer or get_tracer()).start_span(
-                self._name, current, attributes=attributes
-            )
-            self.context = set_span_in_context(span, current)
-        except Exception:
-            warn_once(("span-start", self._name), f"span {self._name!r} could not be started")
-            return None
-        self._span = span
-        return span
-
-    def finish(self, error: BaseException | None) -> None:
-        """End the span, marked as failed when ``error`` is an ``Exception``."""
-        span = self._span
-        if span is None:
-            return
-        self._span = None
-        if error is not None and self._record:
-            _record_error(span, error)
-        try:
-            span.end()
-        except Exception:
-            warn_once(("span-end", self._name), f"span {self._name!r} could not be ended")
-
-
-class _EvaluateBlock(_SpanBlock):
-    """A span around an evaluation: the phases inside count as overhead."""
-
-    __slots__ = ()
-
-    def start(self) -> Span | None:
-        span = super().start()
-        self.context = with_bucket(self.context, Bucket.OVERHEAD.value)
-        return span
-
-
-class _Activation:
-    """Makes the span of a stream current while one step runs."""
-
-    __slots__ = ("_attached", "_stream")
-
-    def __init__(self, stream: _StreamBlock) -> None:
-        self._stream = stream
-
-    def __enter__(self) -> None:
-        context = self._stream.context
-        self._attached = (otel_context.attach(context), context)
-
-    def __exit__(
-        self,
-        exc_type: type[BaseException] | None,
-        exc: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
-        # What the step itself has attached by now belongs to the next one.
-        self._stream.context = otel_context.get_current()
-        detach(*self._attached)
-        if exc is not None:
-            self._stream.step_failed(exc)
-
-
-class _StreamBlock(_SpanBlock):
-    """A span over a stream, current only inside an activation."""
-
-    __slots__ = ("_failure",)
-
-    def __enter__(self) -> Callable[[], AbstractContextManager[None]]:  # type: ignore[override]
-        self._failure: BaseException | None = None
-        self.start()
-        return lambda: _Activation(self)
-
-    def step_failed(self, error: BaseException) -> None:
-        """Record the error of a step, which the caller may go on to swallow."""
-        if self._span is None or isinstance(error, (StopIteration, StopAsyncIteration)):
-            return
-        self._failure = error
-        _record_error(self._span, error)
-
-    def finish(self, error: BaseException | None) -> None:
-        failure, self._failure = self._failure, None
-        super().finish(None if error is failure else error)
-
-
-class _NoStream:
-    """A stream whose group is off."""
-
-    __slots__ = ()
-
-    def __enter__(self) -> Callable[[], AbstractContextManager[None]]:
-        return _no_activation
-
-    __exit__ = _NoSpan.__exit__
-
-
-def _no_activation() -> AbstractContextManager[None]:
-    return NO_SPAN
-
-
-_NO_STREAM = _NoStream()
 
 
 def managed_span(
@@ -255,7 +63,7 @@ def managed_span(
     if group not in _gate.enabled:
         return NO_SPAN
     bucket = _BUCKET_OF_GROUP.get(group, _UNKNOWN_GROUP_BUCKET)
-    return _SpanBlock(name, tracer, attributes, bucket)
+    return SpanBlock(name, tracer, attributes, bucket)
 
 
 def umbrella_span(
@@ -278,7 +86,7 @@ def umbrella_span(
     if group not in _gate.enabled:
         return NO_SPAN
     bucket = _BUCKET_OF_GROUP.get(group, _UNKNOWN_GROUP_BUCKET)
-    return _SpanBlock(name, tracer, attributes, bucket)
+    return SpanBlock(name, tracer, attributes, bucket)
 
 
 def streaming_umbrella_span(
@@ -309,11 +117,11 @@ def streaming_umbrella_span(
         makes the span current.
     """
     if group not in _gate.enabled:
-        return _NO_STREAM
+        return NO_STREAM
     if group not in UMBRELLA_GROUPS:
         _warn_of_leaf(group, name)
     bucket = _BUCKET_OF_GROUP.get(group, _UNKNOWN_GROUP_BUCKET)
-    return _StreamBlock(name, tracer, attributes, bucket)
+    return StreamBlock(name, tracer, attributes, bucket)
 
 
 def efficiency_span(
@@ -374,7 +182,7 @@ def startup_span(
     """
     if RLSpanGroup.U_SETUP not in _gate.enabled:
         return NO_SPAN
-    return _SpanBlock("rl.startup", tracer, attributes)
+    return SpanBlock("rl.startup", tracer, attributes)
 
 
 def setup_span(
@@ -392,7 +200,7 @@ def setup_span(
     """
     if RLSpanGroup.U_SETUP not in _gate.enabled:
         return NO_SPAN
-    return _SpanBlock(f"rl.setup.{phase}", tracer, attributes)
+    return SpanBlock(f"rl.setup.{phase}", tracer, attributes)
 
 
 def evaluate_span(
@@ -411,7 +219,7 @@ def evaluate_span(
     """
     if RLSpanGroup.U_EVALUATE not in _gate.enabled:
         return bucket_scope(Bucket.OVERHEAD)
-    return _EvaluateBlock(f"rl.{algorithm}.evaluate", tracer, attributes)
+    return EvaluateBlock(f"rl.{algorithm}.evaluate", tracer, attributes)
 
 
 def checkpoint_finalize_span(
@@ -434,7 +242,7 @@ def checkpoint_finalize_span(
         return NO_SPAN
     if iteration is not None:
         attributes.setdefault(RL_ITERATION_ATTR, iteration)
-    return _SpanBlock("rl.checkpoint.finalize", tracer, attributes)
+    return SpanBlock("rl.checkpoint.finalize", tracer, attributes)
 
 
 def span_cm(
@@ -451,43 +259,17 @@ def span_cm(
     Returns:
         A context manager that yields the span.
     """
-    return _SpanBlock(name, tracer, attributes, None, record_exception)
-
-
-def open_run(block: AbstractContextManager[Span | None]) -> _SpanBlock | None:
-    """Start the span of ``block`` for a generator, which drives itself in the span's context.
-
-    Args:
-        block: What a span helper returned.
-
-    Returns:
-        The started block, or ``None`` when its group is off.
-    """
-    if not isinstance(block, _SpanBlock):
-        return None
-    block.start()
-    return block
+    return SpanBlock(name, tracer, attributes, None, record_exception)
 
 
 def _efficiency_block(
     category: str, tracer: Tracer | None, attributes: dict[str, Any]
-) -> _SpanBlock:
+) -> SpanBlock:
     own: dict[str, Any] = {RL_EFFICIENCY_CATEGORY_ATTR: category}
     bucket = EFFICIENCY_CATEGORY_BUCKET.get(category)
     if bucket is not None and category not in UNBUCKETED_SPAN_CATEGORIES:
         own[RL_BUCKET_ATTR] = bucket.value
-    return _SpanBlock("rl." + category.replace("/", "."), tracer, {**own, **attributes})
-
-
-def _record_error(span: Span, error: BaseException) -> None:
-    if not isinstance(error, Exception):
-        return
-    kind = type(error).__name__
-    try:
-        span.record_exception(error)
-        span.set_status(Status(StatusCode.ERROR, f"{kind}: {error}"))
-    except Exception:
-        warn_once(("span-error", kind), f"an error of type {kind} could not be put on its span")
+    return SpanBlock("rl." + category.replace("/", "."), tracer, {**own, **attributes})
 
 
 def _warn_of_leaf(group: str, name: str) -> None:
