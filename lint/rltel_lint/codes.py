@@ -13,6 +13,9 @@ READ_PROBLEM = "RLT000"
 READ_PROBLEM_NAME = "unreadable"
 """Name of its rule; stated here too, so that reading files imports no rules."""
 
+SUPPRESSION = "RLT001"
+"""Code of a comment that silences nothing, or more than it names."""
+
 
 def known_codes() -> tuple[str, ...]:
     """Returns every code that exists, sorted; imports the rule catalogue."""

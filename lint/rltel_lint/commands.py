@@ -91,6 +91,7 @@ def check(
     The whole project is always read; PATHS restrict which findings are shown. CODES are
     codes or their beginnings, separated by commas: RLT101,RLT2.
     """
+    from rltel_lint.outcome import reported
     from rltel_lint.session import PathFilter
 
     started = time.perf_counter()
@@ -99,7 +100,7 @@ def check(
     for path in only.unchecked:
         note(f"note: {path} holds no file of this check; it may be excluded")
     found, counts = _outcome(session)
-    findings = _reported(session, only.keep(found))
+    findings = reported(session, only.keep(found))
     if style == "json":
         from rltel_lint.report import json
 
@@ -197,17 +198,9 @@ def _open(options: dict[str, Any]) -> Session:
 
 def _outcome(session: Session) -> tuple[Iterable[Finding], Mapping[str, int]]:
     """The findings and counts of a check, from an earlier run if nothing has changed."""
-    from rltel_lint.results import load_result, result_key, save_result
+    from rltel_lint.outcome import outcome
 
-    store = _store(session)
-    key = result_key(session) if session.cache else ""
-    known = load_result(store, key) if session.cache else None
-    if known is not None:
-        return known
-    result = _analyse(session, store)
-    if session.cache:
-        save_result(store, key, result.findings, result.summary.counts)
-    return result.findings, result.summary.counts
+    return outcome(session, _store(session), _analyse)
 
 
 def _store(session: Session) -> FactStore:
@@ -216,22 +209,10 @@ def _store(session: Session) -> FactStore:
     return FactStore(session.cache, lambda line: note(f"note: {line}"))
 
 
-def _analyse(session: Session, store: FactStore) -> Result:
-    from rltel_lint.engine import Input, analyse
+def _analyse(session: Session, store: FactStore | None = None) -> Result:
+    from rltel_lint.outcome import analyse_session
     from rltel_lint.progress import progress
 
-    texts = session.texts
-    number = len(texts.sources) + len(texts.documents)
+    number = len(session.texts.sources) + len(session.texts.documents)
     with progress(f"rltel-lint: reading {number} files ..."):
-        source = Input(session.root, texts.sources, texts.documents, texts.problems)
-        return analyse(source, session.config, store)
-
-
-def _reported(session: Session, findings: Iterable[Finding]) -> list[Finding]:
-    """The findings that are selected and that no comment suppresses, in report order."""
-    from rltel_lint.suppression import Suppressions
-
-    texts = {**session.texts.sources, **session.texts.documents}
-    suppressions = Suppressions(texts, session.config.per_file_ignores)
-    selected = (one for one in findings if session.config.selects(one.code))
-    return sorted(suppressions.keep(selected), key=lambda one: one.sort_key)
+        return analyse_session(session, store or _store(session))

@@ -16,6 +16,7 @@ from rltel_lint.findings import Finding
 from rltel_lint.globs import Globs
 from rltel_lint.inventory import Inventory, take_inventory
 from rltel_lint.project.linked import Project, Settings
+from rltel_lint.rules.base import Review, Reviewed
 from rltel_lint.rules.catalogue import ALL_RULES
 from rltel_lint.vocabulary import VocabularyError, load_vocabulary
 
@@ -124,6 +125,7 @@ def analyse(source: Input, config: Config, store: FactStore | None = None) -> Re
     """
     project = link(source, config, store)
     found = [*source.problems, *_run(project, config)]
+    found += _review({**source.sources, **source.documents}, tuple(found), config)
     findings = tuple(sorted(dict.fromkeys(found), key=lambda one: one.sort_key))
     counts = _counts(project)
     if store is not None:
@@ -135,6 +137,15 @@ def _run(project: Project, config: Config) -> Iterator[Finding]:
     for rule in ALL_RULES:
         if config.selects(rule.code, default=rule.default):
             yield from rule().check(project)
+
+
+def _review(
+    texts: Mapping[str, str], found: tuple[Finding, ...], config: Config
+) -> Iterator[Finding]:
+    ran = {rule.code for rule in ALL_RULES if config.selects(rule.code, default=rule.default)}
+    for rule in ALL_RULES:
+        if issubclass(rule, Review) and rule.code in ran:
+            yield from rule().review(Reviewed(texts, found, frozenset(ran)))
 
 
 def _counts(project: Project) -> dict[str, int]:

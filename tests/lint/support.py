@@ -14,7 +14,8 @@ from rltel_lint.facts.documents import extract_document
 from rltel_lint.facts.source import SourceFacts
 from rltel_lint.findings import Finding
 from rltel_lint.project.linked import Project, Settings
-from rltel_lint.rules.base import Rule, example_files
+from rltel_lint.rules.base import Review, Reviewed, Rule, example_files
+from rltel_lint.suppression import Suppressions
 from rltel_lint.vocabulary import load_vocabulary
 
 if sys.version_info >= (3, 11):
@@ -55,10 +56,20 @@ def lint(
     profile: str = "rl_telemetry",
     namespaces: tuple[str, ...] = ("rl.",),
 ) -> list[Finding]:
-    """Runs rules (all of the catalogue without any) and returns the findings in report order."""
+    """Runs rules (all of the catalogue without any); returns what nothing silences, in order."""
     project = link(files, profile=profile, namespaces=namespaces)
-    found = [finding for rule in rules or _all_rules() for finding in rule().check(project)]
-    return sorted(found, key=lambda finding: finding.sort_key)
+    wanted = rules or _all_rules()
+    # A review speaks of what all the others found.
+    needed = _all_rules() if any(issubclass(rule, Review) for rule in wanted) else wanted
+    found = [finding for rule in needed for finding in rule().check(project)]
+    texts = {path: _dedent(text) for path, text in files.items()}
+    reviewed = Reviewed(texts, tuple(found), frozenset(rule.code for rule in needed))
+    for rule in wanted:
+        if issubclass(rule, Review):
+            found += rule().review(reviewed)
+    codes = {rule.code for rule in wanted}
+    kept = Suppressions(texts, {}).keep(one for one in found if one.code in codes)
+    return sorted(kept, key=lambda finding: finding.sort_key)
 
 
 def reported(findings: Iterable[Finding]) -> set[tuple[str, int, str]]:

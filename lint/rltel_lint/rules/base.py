@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
 from rltel_lint.findings import Finding, Place, Related, Severity
@@ -57,6 +58,33 @@ class Rule:
             f"{'' if cls.default else ' Off by default: select it to use it.'}\n\n{text}\n\n"
             f"## Bad\n\n{_fenced(cls.bad)}\n## Good\n\n{_fenced(cls.good)}"
         )
+
+
+@dataclass(frozen=True)
+class Reviewed:
+    """What a :class:`Review` reads.
+
+    Attributes:
+        texts: Texts of source files and documents, by path.
+        findings: What the other rules found, before suppression.
+        ran: The codes of the rules that ran.
+    """
+
+    texts: Mapping[str, str]
+    findings: tuple[Finding, ...]
+    ran: frozenset[str]
+
+
+class Review(Rule):
+    """A rule about what the other rules found, so it runs after them."""
+
+    def check(self, project: Project) -> Iterator[Finding]:
+        """Yields nothing: the project alone does not tell."""
+        return iter(())
+
+    def review(self, reviewed: Reviewed) -> Iterator[Finding]:
+        """Yields the findings about the findings of a project."""
+        raise NotImplementedError  # pragma: no cover
 
 
 def example_files(example: str) -> dict[str, str]:

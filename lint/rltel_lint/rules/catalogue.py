@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from rltel_lint.rules import groups, nesting, reading, spans, spelling
+from rltel_lint.rules import groups, nesting, reading, spans, spelling, suppressions
 from rltel_lint.rules.base import Rule
 
 ALL_RULES: tuple[type[Rule], ...] = (
     reading.Unreadable,
+    suppressions.UnusedSuppression,
     reading.MatchesNothing,
     spans.UndocumentedSpan,
     spans.UnemittedSpan,

@@ -1,0 +1,68 @@
+"""What a check of a project reports: the rules' findings, kept or computed, less what is silent.
+
+The command and the flake8 plugin both go this way, so that they report the same.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from typing import TYPE_CHECKING
+
+from rltel_lint.facts.store import FactStore
+from rltel_lint.findings import Finding
+from rltel_lint.results import load_result, result_key, save_result
+from rltel_lint.session import Session
+
+if TYPE_CHECKING:
+    from rltel_lint.engine import Result
+    from rltel_lint.suppression import Inline
+
+Outcome = tuple[Iterable[Finding], Mapping[str, int]]
+"""Findings before suppression, and how much of what was looked at."""
+
+
+def outcome(
+    session: Session, store: FactStore, analyse: Callable[[Session, FactStore], Result]
+) -> Outcome:
+    """Returns the outcome of a check, from an earlier run if nothing has changed.
+
+    Args:
+        session: The project.
+        store: Where facts and outcomes are kept.
+        analyse: Checks the project; called only where nothing is kept.
+    """
+    key = result_key(session) if session.cache else ""
+    known = load_result(store, key) if key else None
+    if known is not None:
+        return known
+    result = analyse(session, store)
+    if key:
+        save_result(store, key, result.findings, result.summary.counts)
+    return result.findings, result.summary.counts
+
+
+def analyse_session(session: Session, store: FactStore) -> Result:
+    """Checks a project; imports the rules and all they need."""
+    from rltel_lint.engine import Input, analyse
+
+    texts = session.texts
+    source = Input(session.root, texts.sources, texts.documents, texts.problems)
+    return analyse(source, session.config, store)
+
+
+def reported(
+    session: Session, findings: Iterable[Finding], inline: Inline = "any line"
+) -> list[Finding]:
+    """Returns the findings that are selected and that nothing suppresses, in report order.
+
+    Args:
+        session: The project.
+        findings: Of an outcome.
+        inline: Which comments count.
+    """
+    from rltel_lint.suppression import Suppressions
+
+    texts = {**session.texts.sources, **session.texts.documents}
+    suppressions = Suppressions(texts, session.config.per_file_ignores, inline)
+    selected = (one for one in findings if session.config.selects(one.code))
+    return sorted(suppressions.keep(selected), key=lambda one: one.sort_key)
