@@ -139,7 +139,7 @@ def dispatch_with_trace_context(remote_method: Any, /, *args: Any, **kwargs: Any
             "decorate it with @accepts_trace_context"
         )
     # Outside the handler: the refusal is dealt with, and must not be the cause of later errors.
-    warn_once(("carrier-refused", name), message)
+    warn_once(("carrier-refused", name), message, exc_info=False)
     return remote_method.remote(*args, **kwargs)
 
 
@@ -264,6 +264,7 @@ def _encoded(scope: Scope) -> str:
                 "scope-too-long",
                 "the attributes of span_attributes() are too long to travel with a remote call; "
                 "spans there do not get them",
+                exc_info=False,
             )
             scope.encoded = _encode(Scope({}, scope.bucket, scope.per_prompt))
     return scope.encoded

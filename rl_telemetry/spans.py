@@ -277,6 +277,7 @@ def _warn_of_leaf(group: str, name: str) -> None:
         ("umbrella-leaf", name),
         f"span {name!r} is opened as an umbrella, but group {group!r} is a leaf and keeps its "
         "bucket; use managed_span",
+        exc_info=False,
         stack_info=True,
     )
 

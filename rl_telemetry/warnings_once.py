@@ -22,17 +22,20 @@ def warn_once(
     message: str,
     *,
     logger: logging.Logger = _LOGGER,
+    exc_info: bool = True,
     stack_info: bool = False,
 ) -> bool:
     """Log ``message`` as a warning the first time ``key`` is seen, and at debug level afterwards.
 
-    Inside an ``except`` block the traceback is attached. The message is logged as it is: it is no
+    The message is logged as it is: it is no
     format string.
 
     Args:
         key: Identifies the warning in this process.
         message: The complete text.
         logger: Where to log; the ``rl_telemetry`` logger by default.
+        exc_info: Whether to attach the error that is being handled, if one is. ``False`` for
+            warnings about the caller, who may be handling an error of its own.
         stack_info: Whether to attach the stack, for warnings about the caller's own line.
 
     Returns:
@@ -44,7 +47,7 @@ def warn_once(
         logging.WARNING if first else logging.DEBUG,
         "%s",
         message,
-        exc_info=sys.exc_info()[0] is not None,
+        exc_info=exc_info and sys.exc_info()[0] is not None,
         stack_info=stack_info and first,
         stacklevel=2,
     )

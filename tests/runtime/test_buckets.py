@@ -100,10 +100,14 @@ def test_a_leaf_opened_as_an_umbrella_keeps_its_bucket_and_warns_once(
 def test_that_warning_comes_with_the_stack(
     recording: Recording, caplog: pytest.LogCaptureFixture
 ) -> None:
-    with umbrella_span(GENERATION, "x"):
-        pass
+    try:
+        raise KeyError("the caller's own")
+    except KeyError:
+        with umbrella_span(GENERATION, "x"):
+            pass
     (record,) = [r for r in caplog.records if r.levelno == logging.WARNING]
     assert "test_that_warning_comes_with_the_stack" in (record.stack_info or "")
+    assert not record.exc_info
 
 
 def test_with_the_group_off_it_still_warns_and_the_body_runs(recording: Recording) -> None:
