@@ -10,10 +10,9 @@ import os
 import sys
 from collections.abc import Sequence
 
-from rltel_lint.errors import UserError
+from rltel_lint.errors import UserError, missing_extra
 
 _CLEAN, _WRONG, _INTERRUPTED = 0, 2, 130
-_EXTRA = frozenset({"click", "docutils", "libcst", "markdown_it", "pathspec", "tomli"})
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -34,8 +33,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except Exception as error:
         if os.environ.get("RLTEL_LINT_DEBUG") == "1":
             raise
-        if isinstance(error, ModuleNotFoundError) and (error.name or "").split(".")[0] in _EXTRA:
-            return _fail(f"error: {error.name} is missing; pip install 'rl-telemetry[lint]'")
+        missing = missing_extra(error)
+        if missing is not None:
+            return _fail(f"error: {missing}")
         first = (str(error).splitlines() or [""])[0]
         return _fail(
             f"internal error: {type(error).__name__}: {first}; "

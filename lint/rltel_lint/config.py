@@ -111,10 +111,12 @@ def find_root(start: Path) -> Path:
         start: An existing folder.
     """
     start = start.resolve()
-    for folder in (start, *start.parents):
-        if (folder / "pyproject.toml").is_file() or (folder / ".git").exists():
-            return folder
-    return start
+    return next(filter(is_root, (start, *start.parents)), start)
+
+
+def is_root(folder: Path) -> bool:
+    """Says whether a folder has what makes it a project root."""
+    return (folder / "pyproject.toml").is_file() or (folder / ".git").exists()
 
 
 def load_config(root: Path, file: Path | None = None) -> Config:

@@ -109,6 +109,18 @@ def find_files(root: Path, config: Config) -> Files:
     return Files(_existing(root, sources), _existing(root, documents), notes)
 
 
+def is_source(path: str, config: Config) -> bool:
+    """Says whether a Python file at this path is to be checked, were it there.
+
+    Args:
+        path: Relative to the project root, with ``/``.
+        config: Its ``source`` and ``exclude`` are used.
+    """
+    wanted = Globs(config.source or DEFAULT_SOURCE)
+    excluded = Globs(DEFAULT_EXCLUDE + config.exclude)
+    return path.endswith(".py") and wanted.match(path) and not excluded.match(path)
+
+
 def read_files(root: Path, files: Files) -> Texts:
     """Reads the files; one that cannot be read becomes a finding and stops nothing.
 

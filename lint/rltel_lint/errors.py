@@ -9,3 +9,13 @@ class UserError(Exception):
 
 class ConfigError(UserError):
     """A mistake in the configuration file or in an option that overrides it."""
+
+
+_EXTRA = frozenset({"click", "docutils", "libcst", "markdown_it", "pathspec", "tomli"})
+
+
+def missing_extra(error: BaseException) -> str | None:
+    """Returns what to say when the ``lint`` extra is not installed, ``None`` for other errors."""
+    if isinstance(error, ModuleNotFoundError) and (error.name or "").split(".")[0] in _EXTRA:
+        return f"{error.name} is missing; pip install 'rl-telemetry[lint]'"
+    return None

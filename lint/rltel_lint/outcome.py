@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from rltel_lint.facts.store import FactStore
 from rltel_lint.findings import Finding
+from rltel_lint.locking import exclusive
 from rltel_lint.results import load_result, result_key, save_result
 from rltel_lint.session import Session
 
@@ -35,9 +36,19 @@ def outcome(
     known = load_result(store, key) if key else None
     if known is not None:
         return known
-    result = analyse(session, store)
-    if key:
+    if session.cache is None:
+        return _computed(analyse(session, store))
+    # flake8's workers all come here at once on a tree that is new to them.
+    with exclusive(session.cache / "lock"):
+        known = load_result(store, key)
+        if known is not None:
+            return known
+        result = analyse(session, store)
         save_result(store, key, result.findings, result.summary.counts)
+    return _computed(result)
+
+
+def _computed(result: Result) -> Outcome:
     return result.findings, result.summary.counts
 
 

@@ -1,0 +1,132 @@
+"""Findings of one Python file, as the check of its project reports them; for linters of files."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from rltel_lint.config import Config, find_root, is_root
+from rltel_lint.discovery import Texts, is_source
+from rltel_lint.facts.store import FactStore
+from rltel_lint.findings import Finding
+from rltel_lint.outcome import analyse_session, outcome, reported
+from rltel_lint.reading import ReadProblem, read_source
+from rltel_lint.session import Options, Session, open_session
+
+if TYPE_CHECKING:
+    from rltel_lint.suppression import Inline
+
+_ALONE = ("RLT001", "RLT104", "RLT301", "RLT302", "RLT305", "RLT4")
+"""What a file shows by itself. All else compares it with documents or with other files, which a
+file outside any project does not have."""
+
+
+class FileChecks:
+    """Looks findings up by file; each project is read and checked once.
+
+    Args:
+        inline: Which comments silence a finding.
+        opt_in: Codes of rules to run besides, if they are off by default.
+    """
+
+    def __init__(self, inline: Inline = "any line", opt_in: Iterable[str] = ()) -> None:
+        self._inline: Inline = inline
+        self._opt_in = tuple(opt_in)
+        self._projects: dict[Path, _Project] = {}
+
+    def findings(self, file: Path, buffer: str | None = None) -> list[Finding]:
+        """Returns the findings in a file, in report order.
+
+        A file that its project does not check, such as a test, has none. One outside any
+        project is checked by itself.
+
+        Args:
+            file: The file as the user named it.
+            buffer: Its text where that has not been saved yet.
+
+        Raises:
+            ConfigError: The project's configuration is wrong.
+        """
+        folder = file.absolute().parent.resolve()
+        root = find_root(folder)
+        if not is_root(root):
+            return self.alone(file, buffer)
+        project = self._projects.get(root)
+        if project is None:
+            project = self._projects[root] = _Project(root, self._inline, self._opt_in)
+        path = (folder / file.name).relative_to(root).as_posix()
+        return project.findings(path) if buffer is None else project.unsaved(path, buffer)
+
+    def alone(self, file: Path, buffer: str | None = None) -> list[Finding]:
+        """Returns what a file shows without a project around it."""
+        if file.suffix != ".py":
+            return []
+        if buffer is None:
+            read = read_source(file)
+            if isinstance(read, ReadProblem):
+                return []
+            buffer = read.text
+        session = Session(file.absolute().parent, Config(), Texts({file.name: buffer}, {}, ()))
+        found = analyse_session(session, FactStore(None)).findings
+        return reported(session, (one for one in found if one.code.startswith(_ALONE)))
+
+
+class _Project:
+    def __init__(self, root: Path, inline: Inline, opt_in: tuple[str, ...]) -> None:
+        self._inline: Inline = inline
+        if opt_in:
+            from rltel_lint.rules.catalogue import ALL_RULES
+
+            off = {rule.code for rule in ALL_RULES if not rule.default}
+            opt_in = tuple(code for code in opt_in if code in off)
+        self._session = open_session(Options(root=root, extend_select=opt_in))
+
+    def findings(self, path: str) -> list[Finding]:
+        """The findings in a file as it is saved."""
+        return self._by_path.get(path, []) if path in self._session.texts.sources else []
+
+    def unsaved(self, path: str, text: str) -> list[Finding]:
+        """The findings in a file whose text in the editor replaces the one on disk."""
+        session, texts = self._session, self._session.texts
+        saved = texts.sources.get(path)
+        if saved is None and not self._may_become(path):
+            return []
+        if saved is not None and _lines(saved) == _lines(text):
+            return self.findings(path)
+        problems = tuple(one for one in texts.problems if one.place.path != path)
+        session = replace(
+            session, texts=Texts({**texts.sources, path: text}, texts.documents, problems)
+        )
+        # What an editor shows for a moment would only push out what is worth keeping, so facts
+        # are kept and the outcome is not.
+        found = analyse_session(session, FactStore(session.cache)).findings
+        return self._sorted(session, found).get(path, [])
+
+    def _may_become(self, path: str) -> bool:
+        """Whether a file that has not been read, or is not there yet, belongs to the check."""
+        session = self._session
+        unreadable = any(one.place.path == path for one in session.texts.problems)
+        new = not (session.root / path).exists() and is_source(path, session.config)
+        return unreadable or new
+
+    @cached_property
+    def _by_path(self) -> Mapping[str, list[Finding]]:
+        session = self._session
+        found, _ = outcome(session, FactStore(session.cache), analyse_session)
+        return self._sorted(session, found)
+
+    def _sorted(self, session: Session, found: Iterable[Finding]) -> dict[str, list[Finding]]:
+        sources = session.texts.sources
+        by_path: dict[str, list[Finding]] = {}
+        here = (one for one in found if one.place.path in sources)
+        for finding in reported(session, here, self._inline):
+            by_path.setdefault(finding.place.path, []).append(finding)
+        return by_path
+
+
+def _lines(text: str) -> str:
+    """The text with one kind of line end: what reaches a linter through a pipe has no other."""
+    return text.replace("\r\n", "\n").replace("\r", "\n") if "\r" in text else text
