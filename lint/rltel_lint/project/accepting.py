@@ -13,7 +13,7 @@ from rltel_lint.facts.source import Unit
 from rltel_lint.findings import Place
 from rltel_lint.project.actors import Actors
 from rltel_lint.project.calls import CallFinder
-from rltel_lint.project.carried import is_keyword
+from rltel_lint.project.carried import KEYWORD_CONSTANT, is_keyword
 from rltel_lint.project.evaluate import Evaluator
 from rltel_lint.project.model import Binding, Class, Function, Module, Scope, own_nodes
 from rltel_lint.project.modules import ModuleTable
@@ -228,7 +228,7 @@ class Accepting:
     def _words(self) -> re.Pattern[str]:
         carriers = self._carriers
         names = {call.name for call in (*carriers.accepting, *carriers.openers)}
-        names |= {carriers.keyword, "TRACE_CARRIER_KWARG"}
+        names |= set(_constants(carriers))
         return re.compile("|".join(rf"\b{re.escape(name)}\b" for name in sorted(names) if name))
 
     def _rewritten(self, cls: Class) -> bool:
@@ -292,7 +292,7 @@ class Accepting:
             return
         words = [call.name for call in self._carriers.accepting]
         words += [name for name in self._own_decorators if name not in words]
-        for module, unit in self._finder.mentioning([*words, self._carriers.keyword]):
+        for module, unit in self._finder.mentioning([*words, *_constants(self._carriers)]):
             if not self._is_library(module):
                 yield module, unit
 
@@ -306,18 +306,24 @@ class Accepting:
 
     @cached_property
     def _own_decorators(self) -> tuple[str, ...]:
-        """Decorators of the project that build on an accepting one."""
+        """Decorators of the project that build on an accepting one, or do its work."""
+        words = [*(call.name for call in self._carriers.accepting), *_constants(self._carriers)]
         found: dict[str, None] = {}
-        for module, unit in self._finder.mentioning([c.name for c in self._carriers.accepting]):
+        for module, unit in self._finder.mentioning(words):
             if self._is_library(module):
                 continue
             for function in self._actors.functions_in(module, unit):
-                if function.owner is None and function.outer is None:
-                    if self._returns_accepting(function):
-                        found[function.name] = None
+                outermost = function
+                while outermost.outer is not None:
+                    outermost = outermost.outer
+                if outermost.owner is None and self._accepts_inside(function):
+                    found[outermost.name] = None
         return tuple(found)
 
-    def _returns_accepting(self, function: Function) -> bool:
+    def _accepts_inside(self, function: Function) -> bool:
+        """Whether a function makes a method accept, or is the wrapper that takes the carrier."""
+        if function.outer is not None and self._of_function(function) == "yes":
+            return True
         return any(
             isinstance(node, n.Call) and self._is_accepting(node.func, function)
             for node in n.walk(function.node)
@@ -352,6 +358,11 @@ class Accepting:
         for entity in self._resolver.of(base, scope):
             if isinstance(entity, Class):
                 yield entity, attr
+
+
+def _constants(carriers: Carriers) -> tuple[str, ...]:
+    """The keyword, as a string and as the constant that stands for it."""
+    return (carriers.keyword, KEYWORD_CONSTANT)
 
 
 def is_stub_declaration(function: Function) -> bool:

@@ -17,7 +17,7 @@ from rltel_lint.vocabulary.model import Carriers
 
 Sent = Literal["yes", "no", "unknown"]
 
-_KEYWORD_CONSTANT = "TRACE_CARRIER_KWARG"
+KEYWORD_CONSTANT = "TRACE_CARRIER_KWARG"
 _DEPTH = 12
 
 
@@ -197,7 +197,7 @@ def is_keyword(
 ) -> bool:
     """Whether an expression is the carrier's keyword, as a string or as its constant."""
     last = key.attr if isinstance(key, n.Attribute) else key.id if isinstance(key, n.Name) else ""
-    return last == _KEYWORD_CONSTANT or evaluator.of(key, scope, at, frame).exact == keyword
+    return last == KEYWORD_CONSTANT or evaluator.of(key, scope, at, frame).exact == keyword
 
 
 def either(found: Iterable[Sent]) -> Sent:

@@ -181,6 +181,9 @@ class Origins:
     def _parameter(
         self, node: n.Parameter, expr: n.Name, function: Function, frame: Frame
     ) -> Iterator[Origin]:
+        if node.kind in {"*", "**"}:
+            yield Origin(expr, function, None, frame)
+            return
         given = frame.of(function)
         if given is not None:
             passed = given.get(node.name)
@@ -192,7 +195,7 @@ class Origins:
                 yield Origin(expr, function, None, frame)
             return
         first = function.node.params.items[0]
-        if node.kind in {"*", "**"} or (first is node and function.owner is not None):
+        if first is node and function.owner is not None:
             yield Origin(expr, function, None, frame)
             return
         yield from self._from_callers(node, expr, function, frame)
@@ -335,7 +338,9 @@ class Origins:
                     yield from self.of(value, scope, at, frame)
         elif isinstance(display, n.Comprehension):
             yield from self.of(display.element, scope, at, frame)
-        elif display is not None and display is not asked:
+        elif display is asked:
+            yield Origin(None, scope)
+        elif display is not None:
             entities = self._resolver.elements(display, scope)
             if entities:
                 yield Origin(display, scope, at, frame, entities)
