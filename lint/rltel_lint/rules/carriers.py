@@ -12,9 +12,11 @@ from rltel_lint.project.carriers import CarrierFacts, Construction
 from rltel_lint.project.dispatch import Dispatch
 from rltel_lint.project.model import own_nodes
 from rltel_lint.rules.base import Rule
+from rltel_lint.rules.offers import accept_carrier, send_carrier
 from rltel_lint.values import display
 
 if TYPE_CHECKING:
+    from rltel_lint.changes import Fix
     from rltel_lint.project.linked import Project
     from rltel_lint.vocabulary.model import Carriers
 
@@ -106,6 +108,7 @@ class DispatchedWithoutCarrier(Rule):
                     f"{method.label} accepts a trace context but is dispatched without one, so "
                     f"its spans start a new trace; {remedy}",
                     [(each.place, f"{each.label} accepts it") for each in accepting],
+                    _send(project, dispatch),
                 )
 
 
@@ -164,7 +167,15 @@ class CarrierNotAccepted(Rule):
                 f"{method.label} is sent a trace context but does not accept one, so {effect}; "
                 f"{remedy}",
                 [(dispatch.place, "sent here") for dispatch in dispatches],
+                accept_carrier(project, method),
             )
+
+
+def _send(project: Project, dispatch: Dispatch) -> Fix | None:
+    """Adds a carrier to the call itself, if all that it may run accepts one."""
+    if dispatch.via or any(method.accepts != "yes" for method in dispatch.methods):
+        return None
+    return send_carrier(project, dispatch.at)
 
 
 def _not_accepting(facts: CarrierFacts) -> dict[Method, list[Dispatch]]:
@@ -280,10 +291,14 @@ class UnwiredRemoteSpan(Rule):
     --- loop.py
     import ray
     from rl_telemetry.instrumentation import managed_span
+    from rl_telemetry.setup import init_telemetry_worker
     from rl_telemetry.span_groups import RLSpanGroup
 
     @ray.remote
     class Policy:
+        def __init__(self):
+            init_telemetry_worker()
+
         def train(self, batch):  # <- RLT304
             with managed_span(RLSpanGroup.POLICY_UPDATE, "rl.policy.train"):
                 return batch
@@ -300,10 +315,14 @@ class UnwiredRemoteSpan(Rule):
         managed_span,
         trace_context_kwargs,
     )
+    from rl_telemetry.setup import init_telemetry_worker
     from rl_telemetry.span_groups import RLSpanGroup
 
     @ray.remote
     class Policy:
+        def __init__(self):
+            init_telemetry_worker()
+
         @accepts_trace_context
         def train(self, batch):
             with managed_span(RLSpanGroup.POLICY_UPDATE, "rl.policy.train"):
@@ -312,6 +331,11 @@ class UnwiredRemoteSpan(Rule):
     def run(batch):
         policy = Policy.remote()
         return policy.train.remote(batch, **trace_context_kwargs())
+
+    --- docs/spans.md
+    | Span | Group |
+    | --- | --- |
+    | `rl.policy.train` | `policy_update` |
     """
 
     def check(self, project: Project) -> Iterator[Finding]:
@@ -441,6 +465,7 @@ class BuiltWithoutCarrier(Rule):
                 f"{built.cls.name} takes its trace context as {name} but is built without it, so "
                 f"its spans start a new trace; pass {name}={value}",
                 [(built.constructor.place(built.parameter), "taken here")],
+                send_carrier(project, built.at, name),
             )
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from rltel_lint.rules import groups, nesting, reading, spans, spelling, suppressions
+from rltel_lint.rules import carriers, groups, nesting, reading, spans, spelling, suppressions
 from rltel_lint.rules.base import Rule
 
 ALL_RULES: tuple[type[Rule], ...] = (
@@ -18,6 +18,11 @@ ALL_RULES: tuple[type[Rule], ...] = (
     groups.UnregisteredGroup,
     groups.PresetDrift,
     groups.GroupsDocumentedDiffer,
+    carriers.DispatchedWithoutCarrier,
+    carriers.CarrierNotAccepted,
+    carriers.AcceptingNeverDispatched,
+    carriers.UnwiredRemoteSpan,
+    carriers.BuiltWithoutCarrier,
     spelling.UmbrellaHelperWithLeafGroup,
     spelling.LeafHelperWithUmbrellaGroup,
     spelling.UmbrellaGroupWithoutAlias,
