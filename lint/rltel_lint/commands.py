@@ -18,7 +18,8 @@ if TYPE_CHECKING:
     from rltel_lint.engine import Result
     from rltel_lint.facts.store import FactStore
     from rltel_lint.findings import Finding
-    from rltel_lint.session import Session
+    from rltel_lint.fixes.session import Fixed
+    from rltel_lint.session import PathFilter, Session
 
 _FINDINGS = 1
 _Command = TypeVar("_Command", bound=Callable[..., Any])
@@ -82,9 +83,19 @@ _format_option = click.option(
     show_default=True,
     help="Colours in text; auto means on a terminal.",
 )
+@click.option("--fix", is_flag=True, help="Make the safe fixes in the files, report the rest.")
+@click.option("--diff", is_flag=True, help="Show what --fix would change, and change nothing.")
+@click.option("--unsafe-fixes", is_flag=True, help="With --fix or --diff: make guesses too.")
 @_project_options
 def check(
-    paths: tuple[str, ...], style: str, statistics: bool, colour: Colour, **options: Any
+    paths: tuple[str, ...],
+    style: str,
+    statistics: bool,
+    colour: Colour,
+    fix: bool,
+    diff: bool,
+    unsafe_fixes: bool,
+    **options: Any,
 ) -> int:
     """Checks the project and reports what disagrees.
 
@@ -99,12 +110,22 @@ def check(
     only = PathFilter(session, paths)
     for path in only.unchecked:
         note(f"note: {path} holds no file of this check; it may be excluded")
+    if fix or diff:
+        fixed = _fix(session, only, unsafe=unsafe_fixes, write=not diff)
+        if diff:
+            write_report(fixed.diff)
+            return _FINDINGS if fixed.diff else 0
+        session = fixed.session
+    elif unsafe_fixes:
+        raise UserError("--unsafe-fixes goes with --fix or --diff")
     found, counts = _outcome(session)
     findings = reported(session, only.keep(found))
     if style == "json":
+        from rltel_lint.fixes.plan import with_edits
         from rltel_lint.report import json
 
-        report = json.render_findings(findings, counts)
+        texts = {**session.texts.sources, **session.texts.documents}
+        report = json.render_findings(with_edits(findings, texts), counts)
     else:
         from rltel_lint.report import text
 
@@ -201,6 +222,22 @@ def _outcome(session: Session) -> tuple[Iterable[Finding], Mapping[str, int]]:
     from rltel_lint.outcome import outcome
 
     return outcome(session, _store(session), _analyse)
+
+
+def _fix(session: Session, only: PathFilter, *, unsafe: bool, write: bool) -> Fixed:
+    from rltel_lint.fixes.session import fix_session
+    from rltel_lint.outcome import reported
+
+    fixed = fix_session(
+        session,
+        lambda changed: reported(changed, _outcome(changed)[0]),
+        lambda finding: bool(only.keep([finding])),
+        unsafe=unsafe,
+        write=write,
+    )
+    for line in fixed.notes:
+        note(line)
+    return fixed
 
 
 def _store(session: Session) -> FactStore:

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
+
+if TYPE_CHECKING:
+    from rltel_lint.changes import Fix
 
 Severity = Literal["error", "warning"]
 
@@ -49,6 +52,7 @@ class Finding:
         message: One sentence that names both sides and the remedy.
         severity: How bad it is; every finding counts for the exit code.
         related: Places that the message refers to, sorted as given.
+        fix: How the machine can mend it; ``None`` where only a person can.
     """
 
     place: Place
@@ -57,6 +61,7 @@ class Finding:
     message: str
     severity: Severity = "error"
     related: tuple[Related, ...] = field(default=(), compare=False)
+    fix: Fix | None = field(default=None, compare=False)
 
     @property
     def sort_key(self) -> tuple[str, int, int, str, str]:

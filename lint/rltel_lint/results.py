@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import astuple
 from typing import Any
 
+from rltel_lint.changes import decode_fix, encode_fix
 from rltel_lint.config import Config
 from rltel_lint.facts.store import FactStore, text_key
 from rltel_lint.findings import Finding, Place, Related
@@ -39,7 +40,7 @@ def load_result(store: FactStore, key: str) -> tuple[list[Finding], dict[str, in
     try:
         findings, counts = values
         return [_finding(one) for one in findings], {str(k): int(v) for k, v in counts.items()}
-    except (ValueError, TypeError, AttributeError):
+    except (ValueError, TypeError, AttributeError, KeyError):
         store.damaged()
         return None
 
@@ -68,10 +69,11 @@ def _config_key(config: Config) -> str:
 def _values(finding: Finding) -> list[Any]:
     related = [[astuple(one.place), one.message] for one in finding.related]
     place = astuple(finding.place)
-    return [place, finding.code, finding.name, finding.message, finding.severity, related]
+    fix = encode_fix(finding.fix)
+    return [place, finding.code, finding.name, finding.message, finding.severity, related, fix]
 
 
 def _finding(values: list[Any]) -> Finding:
-    place, code, name, message, severity, related = values
+    place, code, name, message, severity, related, fix = values
     near = tuple(Related(Place(*at), text) for at, text in related)
-    return Finding(Place(*place), code, name, message, severity, near)
+    return Finding(Place(*place), code, name, message, severity, near, decode_fix(fix))

@@ -6,6 +6,7 @@ import json
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from rltel_lint.changes import Fix
 from rltel_lint.findings import Finding, Place
 
 VERSION = 1
@@ -50,8 +51,14 @@ def _finding(finding: Finding) -> dict[str, Any]:
             }
             for related in finding.related
         ],
-        "fix": None,
+        "fix": None if finding.fix is None else _fix(finding.fix),
     }
+
+
+def _fix(fix: Fix) -> dict[str, Any]:
+    """What the fix does, whether it is safe, and the texts to put at places."""
+    edits = [{**_place(edit.place), "text": edit.text} for edit in fix.edits]
+    return {"message": fix.message, "safe": fix.safe, "edits": edits}
 
 
 def _place(place: Place) -> dict[str, Any]:

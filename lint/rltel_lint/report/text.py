@@ -37,7 +37,7 @@ def render_findings(
         lines.append("")
     if statistics and findings:
         lines += [*_statistics(findings), ""]
-    lines.append(_summary(len(findings), counts, seconds))
+    lines.append(_summary(findings, counts, seconds))
     return "".join(line + "\n" for line in lines)
 
 
@@ -78,7 +78,18 @@ def _statistics(findings: Iterable[Finding]) -> list[str]:
     return [f"{number:>{width}}  {code}  {name}" for (code, name), number in ordered]
 
 
-def _summary(number: int, counts: Mapping[str, int], seconds: float) -> str:
+def _summary(findings: Sequence[Finding], counts: Mapping[str, int], seconds: float) -> str:
     inspected = ", ".join(counted(many, noun) for noun, many in counts.items())
-    found = counted(number, "finding")
+    found = counted(len(findings), "finding") + _fixable(findings)
     return f"{found} in {inspected}; {seconds:.1f} s" if inspected else f"{found}; {seconds:.1f} s"
+
+
+def _fixable(findings: Iterable[Finding]) -> str:
+    """How many of the findings the machine can mend."""
+    offered = [finding.fix.safe for finding in findings if finding.fix is not None]
+    safe, unsafe = offered.count(True), offered.count(False)
+    if safe and unsafe:
+        return f" ({safe} fixable with --fix, {unsafe} more with --unsafe-fixes)"
+    if safe:
+        return f" ({safe} fixable with --fix)"
+    return f" ({unsafe} fixable with --fix --unsafe-fixes)" if unsafe else ""

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, ClassVar
 from rltel_lint.findings import Finding, Place, Related, Severity
 
 if TYPE_CHECKING:
+    from rltel_lint.changes import Fix
     from rltel_lint.project.linked import Project
 
 
@@ -43,11 +44,15 @@ class Rule:
         raise NotImplementedError  # pragma: no cover
 
     def finding(
-        self, place: Place, message: str, related: Iterable[tuple[Place, str]] = ()
+        self,
+        place: Place,
+        message: str,
+        related: Iterable[tuple[Place, str]] = (),
+        fix: Fix | None = None,
     ) -> Finding:
         """Makes a finding of this rule."""
         near = tuple(Related(where, what) for where, what in related)
-        return Finding(place, self.code, self.name, message, self.severity, near)
+        return Finding(place, self.code, self.name, message, self.severity, near, fix)
 
     @classmethod
     def page(cls) -> str:

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from rltel_lint.changes import Fix
 from rltel_lint.facts.entries import DocumentEntry
 from rltel_lint.findings import Finding, Place
 from rltel_lint.project.groups import Preset
 from rltel_lint.project.linked import Project
 from rltel_lint.rules.base import Rule
-from rltel_lint.rules.wording import nearest, quoted
+from rltel_lint.rules.offers import add_row, only_pair, remove_row, rename_rows, take_out
+from rltel_lint.rules.wording import all_near, nearest, quoted
 
 
 class UnemittedGroup(Rule):
@@ -207,6 +209,8 @@ class PresetDrift(Rule):
                     place,
                     f'preset "{preset.name}" names group "{name}", which is registered nowhere; '
                     f"{hint}",
+                    # Dead weight if the group that was meant is in the preset already.
+                    fix=take_out(place, f'"{name}"', safe=near in {g for g, _ in preset.groups}),
                 )
             elif (
                 name in own
@@ -219,6 +223,7 @@ class PresetDrift(Rule):
                     place,
                     f'preset "{preset.name}" names group "{name}", which no span uses; '
                     "open a span under it or take it out",
+                    fix=take_out(place, f'"{name}"'),
                 )
 
     def _row(
@@ -330,7 +335,9 @@ class GroupsDocumentedDiffer(Rule):
                 near = nearest(name, groups.names - documented) or nearest(name, groups.names)
                 hint = f'did you mean "{near}"?' if near else "remove the row or register it"
                 yield self.finding(
-                    row.place, f'documented group "{name}" is registered nowhere; {hint}'
+                    row.place,
+                    f'documented group "{name}" is registered nowhere; {hint}',
+                    fix=_mended_row(project, row, name, documented),
                 )
         for group in groups.declared:
             if group.name not in documented and not project.documents.is_reserved(group.name):
@@ -338,7 +345,39 @@ class GroupsDocumentedDiffer(Rule):
                     group.place,
                     f'group "{group.name}" is not in any group table; add a row',
                     [(rows[0].place, "other groups are documented here")],
+                    self._row_for(project, group.name, documented),
                 )
+
+    @staticmethod
+    def _row_for(project: Project, group: str, documented: set[str]) -> Fix | None:
+        """A stale row is renamed, else a row is added."""
+        stale = _stale_groups(project, documented)
+        near = nearest(group, stale)
+        if near:
+            free = {one.name for one in project.groups.declared} - documented
+            sure = only_pair(group, free, stale, all_near) == near
+            return rename_rows(project, "group", near, group, safe=sure)
+        return add_row(project, "group", group)
+
+
+def _mended_row(
+    project: Project, row: DocumentEntry, name: str, documented: set[str]
+) -> Fix | None:
+    """A row is renamed to a group that no row documents, else removed."""
+    free = {group.name for group in project.groups.declared} - documented
+    near = nearest(name, free)
+    if near:
+        sure = only_pair(name, _stale_groups(project, documented), free, all_near) == near
+        return rename_rows(project, "group", name, near, safe=sure)
+    return remove_row(project, row)
+
+
+def _stale_groups(project: Project, documented: set[str]) -> set[str]:
+    return {
+        name
+        for name in documented - project.groups.names
+        if "*" not in name and not _reserved(project, name)
+    }
 
 
 def _expanded(

@@ -11,6 +11,7 @@ from rltel_lint.project.linked import Project
 from rltel_lint.project.model import Function, own_nodes
 from rltel_lint.project.spans import SpanSite, call_means, is_context_manager
 from rltel_lint.rules.base import Rule
+from rltel_lint.rules.offers import activate_stream
 from rltel_lint.rules.wording import shown
 
 
@@ -128,14 +129,16 @@ class AttachedAcrossYield(Rule):
     def check(self, project: Project) -> Iterator[Finding]:
         """Yields a finding for each attaching block with a yield in it."""
         sites = (*project.spans.sites, *project.spans.inner)
-        attaching = [(site.at, f'span "{_name(site)}"') for site in sites if _attaches(site)]
+        attaching: list[tuple[CallSite, str, SpanSite | None]] = [
+            (site.at, f'span "{_name(site)}"', site) for site in sites if _attaches(site)
+        ]
         known = project.vocabulary.attachers
         for call in project.finder.named([attacher.words for attacher in known]):
             if project.span_finder.implements(f"{call.scope.module.name}."):
                 continue
             if call_means(call, known, project.resolver) is not None:
-                attaching.append((call, "the attached context"))
-        for call, what in attaching:
+                attaching.append((call, "the attached context", None))
+        for call, what, opened in attaching:
             function = call.function
             if function is None or not function.node.is_generator or is_context_manager(function):
                 continue
@@ -148,6 +151,7 @@ class AttachedAcrossYield(Rule):
                     f"{what} stays attached while {function.label} is suspended at a yield; "
                     "use streaming_umbrella_span and activate it around each step",
                     [(function.place(stop), "suspended here")],
+                    activate_stream(project, opened) if opened is not None else None,
                 )
 
 

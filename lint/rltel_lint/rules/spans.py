@@ -5,13 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterator
 from functools import cache
 
+from rltel_lint.changes import Fix
 from rltel_lint.facts.entries import DocumentEntry
 from rltel_lint.facts.templates import TemplateError, expand, overlap
 from rltel_lint.findings import Finding, Place
 from rltel_lint.project.linked import Project
 from rltel_lint.project.spans import SpanSite
 from rltel_lint.rules.base import Rule
-from rltel_lint.rules.wording import nearest, quoted, shown
+from rltel_lint.rules.offers import add_row, only_pair, remove_row, rename_rows
+from rltel_lint.rules.wording import all_near, nearest, quoted, shown
 from rltel_lint.values import HOLE, display
 
 
@@ -71,7 +73,25 @@ class UndocumentedSpan(Rule):
                     f'span "{shown(template)}" is not in the documents; '
                     f"{self._remedy(project, template, stale)}",
                     _through(site),
+                    self._fix(project, site, template, stale),
                 )
+
+    @staticmethod
+    def _fix(
+        project: Project, site: SpanSite, template: str, stale: dict[str, Place]
+    ) -> Fix | None:
+        """The documents follow the code: a stale row is renamed, else a row is added."""
+        name = display(template)
+        near = nearest(name, stale)
+        if near:
+            sure = only_pair(name, _undocumented_names(project), stale, all_near) == near
+            return rename_rows(project, "span", near, name, safe=sure)
+        group = site.group.exact if site.group is not None else None
+        cells = [("group", [group])] if group is not None else []
+        bucket = project.vocabulary.bucket_of(group) if group is not None else ""
+        if bucket:
+            cells.append(("bucket", [bucket]))
+        return add_row(project, "span", name, cells)
 
     @staticmethod
     def _remedy(project: Project, template: str, stale: dict[str, Place]) -> str:
@@ -145,7 +165,18 @@ class UnemittedSpan(Rule):
                         (site.place, f"a span whose name is not known ({site.name.reason})")
                         for site in open_sites[:3]
                     ],
+                    self._fix(project, entry, name),
                 )
+
+    @staticmethod
+    def _fix(project: Project, entry: DocumentEntry, name: str) -> Fix | None:
+        """The row is renamed to what the code emits; removed only where nobody is sure."""
+        free = _undocumented_names(project)
+        near = nearest(name, free)
+        if near:
+            sure = only_pair(name, _stale_names(project), free, all_near) == near
+            return rename_rows(project, "span", name, near, safe=sure)
+        return remove_row(project, entry)
 
     @staticmethod
     def _remedy(project: Project, name: str, emitted: dict[str, Place]) -> str:
@@ -418,6 +449,15 @@ def _stale_names(project: Project) -> dict[str, Place]:
         for entry in project.documents.of_kind("span")
         for name in entry.names
         if entry.status == "active" and "*" not in name and not _is_emitted(project, name, emitted)
+    }
+
+
+def _undocumented_names(project: Project) -> set[str]:
+    """Plain emitted names that no row covers: what a stale row may have to be renamed to."""
+    return {
+        name
+        for name in _emitted(project)
+        if HOLE not in name and _speaks_of(project, name) and not _documented(project, name)
     }
 
 

@@ -9,6 +9,7 @@ from rltel_lint.findings import Finding
 from rltel_lint.project.linked import Project
 from rltel_lint.project.spans import SpanSite
 from rltel_lint.rules.base import Rule
+from rltel_lint.rules.offers import spell_group, use_helper
 
 
 class UmbrellaHelperWithLeafGroup(Rule):
@@ -58,6 +59,7 @@ class UmbrellaHelperWithLeafGroup(Rule):
                     site.place,
                     f'{_called(site)} is for umbrella groups, but "{group}" is a leaf; '
                     f"use {site.helper.remedy}",
+                    fix=use_helper(project, site),
                 )
 
 
@@ -110,6 +112,7 @@ class LeafHelperWithUmbrellaGroup(Rule):
                     site.place,
                     f'{_called(site)} is for leaf groups, but "{group}" is an umbrella; '
                     f"use {site.helper.remedy}{spelled}",
+                    fix=use_helper(project, site, alias=alias),
                 )
 
 
@@ -150,6 +153,7 @@ class UmbrellaGroupWithoutAlias(Rule):
                 yield self.finding(
                     site.at.scope.place(argument),
                     f'"{group}" is an umbrella group; spell it {alias}',
+                    fix=spell_group(project, site, alias),
                 )
 
 

@@ -46,6 +46,12 @@ def nearest(name: str, candidates: Iterable[str], cutoff: float = 0.65) -> str |
     return best
 
 
+def all_near(name: str, candidates: Iterable[str], cutoff: float = 0.65) -> list[str]:
+    """Returns every candidate that :func:`nearest` would take if there were no better one."""
+    others = sorted(set(candidates) - {name})
+    return [other for other in others if _likeness(name, other) > cutoff]
+
+
 def _likeness(one: str, two: str) -> float:
     head_one, dot_one, rest_one = one.partition(".")
     head_two, dot_two, rest_two = two.partition(".")
