@@ -49,6 +49,11 @@ class OtlpReceiver:
             return [request for name, request in self._requests if name == path]
 
     @property
+    def trace_requests(self) -> list[Any]:
+        """The requests that brought spans, in the order of their arrival."""
+        return self._of("/v1/traces")
+
+    @property
     def spans(self) -> list[Any]:
         return [
             span
