@@ -11,6 +11,7 @@ from rltel_lint.facts.entries import DocumentFacts
 from rltel_lint.facts.source import SourceFacts
 from rltel_lint.findings import Place
 from rltel_lint.project.calls import CallFinder
+from rltel_lint.project.carriers import CarrierFacts
 from rltel_lint.project.containment import Containment
 from rltel_lint.project.documents import Documents
 from rltel_lint.project.evaluate import Evaluator
@@ -130,6 +131,19 @@ class Project:
                     for value in self.evaluator.elements(at, module) or ():
                         found |= set(value.literals)
         return frozenset(found)
+
+    @cached_property
+    def carriers(self) -> CarrierFacts:
+        """How the trace is carried across processes."""
+        return CarrierFacts(
+            self.vocabulary,
+            self.modules,
+            self.resolver,
+            self.finder,
+            self.evaluator,
+            self.span_finder,
+            self.spans,
+        )
 
     def configured_at(self, value: str) -> Place:
         """Returns where the configuration names something; its first line if that is not clear."""

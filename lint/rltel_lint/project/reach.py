@@ -87,6 +87,8 @@ class Reach:
     def _opening(self, site: SpanSite) -> Iterator[Function]:
         if self._is_root(site) or self._has_context(site):
             return
+        if site.group is not None and not site.group.known:
+            return  # it may be a root on purpose
         function = site.at.decorates or site.function
         if function is not None and function not in self._spans.helpers:
             yield function

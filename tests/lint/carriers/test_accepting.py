@@ -18,11 +18,13 @@ ACCEPTING = {
     "call form": "    @accepts_trace_context()\n    def step(self, x):\n        return x",
     "under another": "    @functools.cache\n    @accepts_trace_context\n    def step(self, x):\n"
     "        return x",
-    "attribute": "    @instrumentation.accepts_trace_context\n    def step(self, x):\n        return x",
+    "attribute": "    @instrumentation.accepts_trace_context\n    def step(self, x):\n"
+    "        return x",
     "alias": "    @takes_context\n    def step(self, x):\n        return x",
     "own decorator": "    @wired\n    def step(self, x):\n        return x",
     "own decorator by hand": "    @by_hand\n    def step(self, x):\n        return x",
-    "assignment": "    def step(self, x):\n        return x\n\n    step = accepts_trace_context(step)",
+    "assignment": "    def step(self, x):\n        return x\n\n"
+    "    step = accepts_trace_context(step)",
     "parameter": "    def step(self, x, _otel_carrier=None):\n        return x",
     "popped": "    def step(self, x, **kwargs):\n        kwargs.pop('_otel_carrier', None)\n"
     "        return x",

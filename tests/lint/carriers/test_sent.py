@@ -28,11 +28,13 @@ FAULTY = {
     "dict call": "kwargs = dict(batch=1)\nworker.step.remote(**kwargs)",
     "union": "kwargs = {'a': 1} | {'b': 2}\nworker.step.remote(**kwargs)",
     "updated": "kwargs = {}\nkwargs.update({'a': 1})\nworker.step.remote(**kwargs)",
-    "item": "kwargs = {}\nkwargs['carrier'] = current_trace_carrier()\nworker.step.remote(**kwargs)",
+    "item": "kwargs = {}\nkwargs['carrier'] = current_trace_carrier()\n"
+    "worker.step.remote(**kwargs)",
     "conditional": "worker.step.remote(1, **({'a': 1} if batch else {}))",
     "explicit none": "worker.step.remote(1, _otel_carrier=None)",
     "helper": "worker.step.remote(1, **nothing())",
-    "made too late": "kwargs = {}\nworker.step.remote(1, **kwargs)\nkwargs = trace_context_kwargs()",
+    "made too late": "kwargs = {}\nworker.step.remote(1, **kwargs)\n"
+    "kwargs = trace_context_kwargs()",
 }
 
 

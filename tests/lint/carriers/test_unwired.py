@@ -55,6 +55,7 @@ CLEAN = {
     "reopened by hand": (SPAN, f"with remote_trace_context(x), {SPAN[5:]}"),
     "job": ("RLSpanGroup.GENERATION", "RLSpanGroup.JOB"),
     "model init": ("RLSpanGroup.GENERATION", "RLSpanGroup.MODEL_INIT"),
+    "group not known": ("RLSpanGroup.GENERATION", "x.group"),
     "constructor": ("def step(self, x)", "def __init__(self, x)"),
     "only called": ("worker.step.remote(1)", "Worker.step(worker, 1)"),
 }
