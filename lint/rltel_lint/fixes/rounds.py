@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from pathlib import PurePosixPath
 
 from rltel_lint.changes import ActivateStream, Edit, Fix, RenameCall
 from rltel_lint.findings import Finding
@@ -17,6 +18,9 @@ from rltel_lint.fixes.plan import Plan, Planner
 
 ROUNDS = 10
 """More rounds than this are not made: fixes that still offer others would go in circles."""
+
+FOLLOW_UPS = 3
+"""So often what a fix brings to light is fixed along with it, such as the other half of a wire."""
 
 Check = Callable[[Mapping[str, str]], Sequence[Finding]]
 _Key = tuple[str, str, str, str]
@@ -108,20 +112,33 @@ class _Mending:
 
     def _attempt(self, offered: list[Finding], before: Sequence[Finding]) -> Sequence[Finding]:
         """Makes as many of the fixes as go together; halves them until none does harm."""
-        plan, chosen = self._plan(offered)
+        plan, chosen = self._plan(self._texts, offered)
         if not chosen:
             return before
-        try:
-            changed = {**self._texts, **self._applied(plan)}
-            after = self._check(changed)
-        except NotApplicable as error:
-            return self._halved(chosen, before, str(error))
-        reason = _harm(before, after, chosen)
+        texts, after, reason = self._tried(plan, chosen, before)
         if reason:
             return self._halved(chosen, before, reason)
-        self._texts = changed
+        self._texts = texts
         self._mended.fixed += chosen
         return after
+
+    def _tried(
+        self, plan: Plan, chosen: list[Finding], before: Sequence[Finding]
+    ) -> tuple[dict[str, str], Sequence[Finding], str]:
+        """Makes the fixes of a plan, and those of what comes to light by them."""
+        texts, after, reason = self._texts, before, ""
+        for _ in range(FOLLOW_UPS):
+            try:
+                texts = {**texts, **self._applied(plan, texts)}
+            except NotApplicable as error:
+                return texts, after, str(error)
+            after = self._check(texts)
+            reason = _harm(before, after, chosen)
+            new = _grown(before, after)
+            plan, more = self._plan(texts, [one for one in self._offered(after) if _at(one) in new])
+            if not reason or not more:
+                break
+        return texts, after, reason
 
     def _halved(
         self, chosen: list[Finding], before: Sequence[Finding], reason: str
@@ -139,8 +156,8 @@ class _Mending:
             return self._attempt([one for one in chosen if one.fix not in half], before)
         return after
 
-    def _plan(self, offered: list[Finding]) -> tuple[Plan, list[Finding]]:
-        planner, plan = Planner(self._texts), Plan()
+    def _plan(self, texts: Mapping[str, str], offered: list[Finding]) -> tuple[Plan, list[Finding]]:
+        planner, plan = Planner(texts), Plan()
         known: dict[Fix, bool] = {}
         chosen = []
         for finding in offered:
@@ -156,11 +173,11 @@ class _Mending:
                 chosen.append(finding)
         return plan, chosen
 
-    def _applied(self, plan: Plan) -> dict[str, str]:
-        changed = plan.applied(self._texts)
+    def _applied(self, plan: Plan, texts: Mapping[str, str]) -> dict[str, str]:
+        changed = plan.applied(texts)
         for path, old in _renamed_away(plan):
-            edits = _unused(path, changed[path], old)
-            if edits:
+            if not _is_exported(path, old, texts):
+                edits = _unused(path, changed[path], old)
                 changed[path] = apply_edits(changed[path], edits)
         return changed
 
@@ -182,6 +199,16 @@ def _renamed_away(plan: Plan) -> list[tuple[str, str]]:
     return list(dict.fromkeys(found))
 
 
+def _is_exported(path: str, name: str, texts: Mapping[str, str]) -> bool:
+    """Whether another file may take a name from this one, where it is only imported."""
+    stem = PurePosixPath(path).stem
+    if stem == "__init__":
+        return True
+    return any(
+        name in text and f"{stem} import" in text for other, text in texts.items() if other != path
+    )
+
+
 def _unused(path: str, text: str, name: str) -> list[Edit]:
     from rltel_lint.fixes.imports import drop_unused
     from rltel_lint.fixes.source import Source
@@ -189,18 +216,24 @@ def _unused(path: str, text: str, name: str) -> list[Edit]:
     return drop_unused(Source(path, text), name)
 
 
-def _harm(before: Sequence[Finding], after: Sequence[Finding], chosen: Sequence[Finding]) -> str:
-    """What speaks against a round; empty if nothing does.
+def _at(finding: Finding) -> tuple[str, str]:
+    return finding.place.path, finding.code
 
-    Findings are counted by file and code: their messages speak of lines, which have moved.
+
+def _grown(before: Iterable[Finding], after: Iterable[Finding]) -> list[tuple[str, str]]:
+    """The files and codes with more findings than before.
+
+    Findings are counted by file and code: their messages speak of lines, which move.
     """
-    old = Counter((one.place.path, one.code) for one in before)
-    new = Counter((one.place.path, one.code) for one in after)
-    for path, code in sorted(new):
-        if new[path, code] > old[path, code]:
-            return f"it would bring {code} to {path}"
-    gone = Counter((one.place.path, one.code) for one in chosen)
-    for (path, code), number in gone.items():
+    return sorted(Counter(map(_at, after)) - Counter(map(_at, before)))
+
+
+def _harm(before: Sequence[Finding], after: Sequence[Finding], chosen: Sequence[Finding]) -> str:
+    """What speaks against a round; empty if nothing does."""
+    for path, code in _grown(before, after):
+        return f"it would bring {code} to {path}"
+    old, new = Counter(map(_at, before)), Counter(map(_at, after))
+    for (path, code), number in Counter(map(_at, chosen)).items():
         if new[path, code] > old[path, code] - number:
             return f"{code} would still be reported"
     return ""
