@@ -232,13 +232,14 @@ def _build(
     from rl_telemetry.tracing import set_tracer
 
     kind = config.exporter
-    span_factory: Callable[[], SpanExporter] = functools.partial(exporters.make_span_exporter, kind)
-    if span_exporter is not None:
-        given = span_exporter
-        span_factory = lambda: given  # noqa: E731
+    span_factory = functools.partial(exporters.make_span_exporter, kind)
     metric_factory = functools.partial(exporters.make_metric_exporter, kind)
     log_factory = functools.partial(exporters.make_log_exporter, kind)
-    traces = pipelines.TracePipeline(resource, span_factory) if config.traces_enabled else None
+    traces = (
+        pipelines.TracePipeline(resource, span_factory, span_exporter)
+        if config.traces_enabled
+        else None
+    )
     metrics = (
         pipelines.MetricPipeline(resource, metric_factory, metric_reader)
         if config.metrics_enabled

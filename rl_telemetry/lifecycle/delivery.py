@@ -73,10 +73,18 @@ class CountedSpanExporter(SpanExporter):
     Args:
         factory: Makes the real exporter; called now, and once in each forked child.
         delivery: Where confirmed spans are counted.
+        given: Use this exporter instead, in forked children too.
     """
 
-    def __init__(self, factory: Callable[[], SpanExporter], delivery: SpanDelivery) -> None:
-        self._exporter = ForkSafe(factory)
+    def __init__(
+        self,
+        factory: Callable[[], SpanExporter],
+        delivery: SpanDelivery,
+        given: SpanExporter | None = None,
+    ) -> None:
+        self._exporter = (
+            ForkSafe(factory) if given is None else ForkSafe(lambda: given, can_remake=False)
+        )
         self._delivery = delivery
         self._resource: Resource | None = None
         self._abandoned = False

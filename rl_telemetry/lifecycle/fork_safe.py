@@ -1,9 +1,11 @@
 """Exporters that survive a fork.
 
 A child must not use its parent's connections, so an exporter is remade in it. gRPC asks for more:
-a process that forks while a call runs may crash in the child, at a random later moment. So a fork
-waits a moment for running gRPC exports, then cancels them; the parent exports the same batch
-again over a new channel.
+it can be forked only while no call runs. Otherwise the child may crash, or hang with the
+interpreter's lock held, so that no deadline helps. So a fork waits a moment for running gRPC
+exports. Then it cancels them: the parent exports the same batch again over a new channel, and
+the child leaves gRPC alone, exports nothing and says so. Telemetry that is missing beats a worker
+that hangs.
 """
 
 from __future__ import annotations
@@ -23,7 +25,7 @@ _logger = logging.getLogger(__name__)
 Exporter = TypeVar("Exporter")
 Result = TypeVar("Result")
 
-WAIT_MS: Final = 50
+WAIT_MS: Final = 200
 """How long a fork waits for running exports; a healthy one takes a few milliseconds."""
 CANCEL_MS: Final = 500
 """How long a fork waits for cancelled exports to end."""
@@ -34,14 +36,16 @@ class ForkSafe(Generic[Exporter]):
 
     Args:
         factory: Makes the exporter; called now, and again where it must be remade.
+        can_remake: Whether the factory makes a new one each time; an exporter that cannot be
+            remade is never cancelled.
     """
 
-    def __init__(self, factory: Callable[[], Exporter]) -> None:
+    def __init__(self, factory: Callable[[], Exporter], *, can_remake: bool = True) -> None:
         self._factory = factory
         self._exporter = factory()
         self._pid = os.getpid()
         self._inherited: list[Exporter] = []
-        self._is_grpc = ".grpc." in f"{type(self._exporter).__module__}."
+        self._is_grpc = can_remake and ".grpc." in f"{type(self._exporter).__module__}."
         self._is_cancelled = False
         self.renew()
         if self._is_grpc:
@@ -151,7 +155,9 @@ def _before() -> None:
     for exporter in running:
         exporter.cancel()
     deadline = Deadline(CANCEL_MS)
-    _forking.is_running = not all(exporter.wait(deadline) for exporter in running)
+    for exporter in running:
+        exporter.wait(deadline)
+    _forking.was_running = bool(running)
 
 
 def _after_in_parent() -> None:
@@ -160,7 +166,7 @@ def _after_in_parent() -> None:
 
 
 def _after_in_child() -> None:
-    if _forking.is_running:
+    if _forking.was_running:
         _Process.was_forked_during_export = True
         _logger.warning(
             "process %d was forked while a gRPC export was running; it exports no telemetry. "

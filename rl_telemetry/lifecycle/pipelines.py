@@ -68,11 +68,17 @@ class TracePipeline:
     Args:
         resource: Resource of this process.
         factory: Makes the exporter, again in each forked child.
+        given: An exporter to use instead.
     """
 
-    def __init__(self, resource: Resource, factory: Callable[[], SpanExporter]) -> None:
+    def __init__(
+        self,
+        resource: Resource,
+        factory: Callable[[], SpanExporter],
+        given: SpanExporter | None = None,
+    ) -> None:
         self._delivery = SpanDelivery()
-        self._exporter = CountedSpanExporter(factory, self._delivery)
+        self._exporter = CountedSpanExporter(factory, self._delivery, given)
         self._open_spans = OpenSpanProcessor(BatchSpanProcessor(self._exporter), self._delivery)
         # The SDK's own exit hook waits 30 s for each processor; ours keeps a budget.
         self.provider = TracerProvider(

@@ -19,6 +19,14 @@ KINDS: Final[tuple[str, ...]] = get_args(Kind)
 
 Record = Callable[[float, Attributes], None]
 
+_BOUNDARIES_BY_UNIT: Final = {
+    "s": tuple(0.01 * 2**power for power in range(18)),
+    "{token}": tuple(4.0**power for power in range(14)),
+}
+"""Histogram buckets. Those of the semantic conventions for generative AI: 10 ms doubling, here up
+to 22 minutes for whole batches, and powers of four for tokens. The SDK's own are for milliseconds.
+"""
+
 
 @dataclass(frozen=True)
 class MetricSpec:
@@ -177,8 +185,9 @@ def recorder(meter: Meter, spec: MetricSpec) -> Record:
 
 
 def _make(meter: Meter, spec: MetricSpec) -> Record:
-    instrument: Any = getattr(meter, f"create_{spec.kind}")(
-        spec.name, unit=spec.unit, description=spec.description
-    )
+    options: dict[str, Any] = {"unit": spec.unit, "description": spec.description}
+    if spec.kind == "histogram" and spec.unit in _BOUNDARIES_BY_UNIT:
+        options["explicit_bucket_boundaries_advisory"] = _BOUNDARIES_BY_UNIT[spec.unit]
+    instrument: Any = getattr(meter, f"create_{spec.kind}")(spec.name, **options)
     method = {"gauge": "set", "histogram": "record"}.get(spec.kind, "add")
     return cast(Record, getattr(instrument, method))

@@ -188,26 +188,28 @@ def test_a_child_forked_while_an_export_hangs_does_not_hang(run_python: Any) -> 
             assert result.stdout.strip() == "7"
             assert "1 of 1 spans" in result.stderr  # the child's loss
             assert "600 of 600 spans" in result.stderr  # the parent's
+            # gRPC may hang or crash in such a child, so it is left alone there.
+            assert ("it exports no telemetry" in result.stderr) is (protocol == "grpc")
             assert time.monotonic() - began < 6
 
 
-def test_a_fork_in_the_middle_of_a_grpc_export_loses_nothing(run_python: Any) -> None:
+@pytest.mark.parametrize("delay_s", [0.0, 0.6])
+def test_a_fork_and_a_running_grpc_export(run_python: Any, delay_s: float) -> None:
     script = """
         import os, time
         from rl_telemetry import setup
         handle = setup.init_telemetry_driver({}, "grpo")
         handle.tracer.start_span("parent").end()
-        time.sleep(0.1)  # the batch is on its way: the receiver takes 0.4 s to answer
+        time.sleep(0.2)  # the batch is on its way, and the receiver takes its time to answer
         pid = os.fork()
         if pid == 0:
             handle.tracer.start_span("child").end()
-            assert setup.flush_telemetry(5000)
-            os._exit(7)
+            os._exit(7 if setup.flush_telemetry(5000) else 8)
         status = os.waitpid(pid, 0)[1]
         assert setup.flush_telemetry(5000)
         print(os.waitstatus_to_exitcode(status))
     """
-    with grpc_receiver(delay_s=0.4) as (received, endpoint):
+    with grpc_receiver(delay_s) as (received, endpoint):
         result = run_python(
             script,
             {
@@ -218,6 +220,13 @@ def test_a_fork_in_the_middle_of_a_grpc_export_loses_nothing(run_python: Any) ->
                 "OTEL_EXPORTER_OTLP_PROTOCOL": "grpc",
             },
         )
-        assert (result.returncode, result.stdout.strip()) == (0, "7"), result.stderr
-        # The receiver took what the fork cancelled, so the fork did hit an export.
-        assert sorted(received.span_names) == ["child", "parent", "parent"]
+        assert result.returncode == 0, result.stderr
+        if delay_s:
+            # What the fork cancelled arrived all the same, and was sent again to be sure.
+            assert received.span_names == ["parent", "parent"]
+            assert result.stdout.strip() == "8"
+            assert "it exports no telemetry" in result.stderr
+        else:
+            assert sorted(received.span_names) == ["child", "parent"]
+            assert result.stdout.strip() == "7"
+            assert result.stderr == ""

@@ -6,7 +6,8 @@ import sys
 from typing import Any
 
 import pytest
-from opentelemetry import trace
+from opentelemetry import metrics, trace
+from opentelemetry.sdk.metrics import MeterProvider
 from opentelemetry.sdk.trace import TracerProvider
 
 from rl_telemetry import registry, setup
@@ -208,9 +209,12 @@ def test_a_foreign_provider_is_said_loudly_and_ours_still_exports(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     trace.set_tracer_provider(TracerProvider(shutdown_on_exit=False))
+    metrics.set_meter_provider(MeterProvider(shutdown_on_exit=False))
     handle = setup.init_telemetry_driver(MASTER, "grpo")
     assert handle is not None
-    assert any("installed the global OpenTelemetry tracer" in m for m in warnings_in(caplog))
+    said = warnings_in(caplog)
+    assert ["tracer provider" in said[0], "meter provider" in said[1]] == [True, True]
+    assert all("another library installed the global OpenTelemetry" in m for m in said)
     span = handle.tracer.start_span("x")
     assert span.resource.attributes["nemo.run.id"]
     span.end()

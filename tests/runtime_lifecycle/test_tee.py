@@ -261,6 +261,9 @@ def test_inference_metrics_follow_the_convention(rl_telemetry_capture: Capture) 
     record_inference_metrics(meter, request_duration_s=0.25)
     (point,) = rl_telemetry_capture.metrics["gen_ai.server.request.duration"]
     assert point.sum == 0.25
+    # The buckets of the convention, without which every request would be in one.
+    assert {0.16, 0.32, 81.92} <= set(point.explicit_bounds)
+    assert {1, 4, 16, 67108864} <= set(points[0].explicit_bounds)
 
 
 SECONDS = {
