@@ -10,15 +10,14 @@ from rl_telemetry.instrumentation import Bucket
 
 
 def print_goodput(console: Console, timer: Timer, wall: float) -> None:
-    """Print the seconds of each bucket, and the labels that they consist of.
+    """Print the seconds of each bucket.
 
     Args:
         console: Where to.
         timer: The driver's clock.
         wall: Seconds of the training loop.
     """
-    table = Table(title=f"{wall:.1f} s of training")
-    console.print("Goodput of the driver")
+    table = Table(title=f"Goodput of the driver, {wall:.1f} s", title_justify="left")
     table.add_column("bucket")
     table.add_column("seconds", justify="right")
     table.add_column("share", justify="right")
