@@ -108,7 +108,9 @@ def test_what_a_slow_collector_did_not_take_is_counted(caplog: pytest.LogCapture
 
 
 SCRIPT = """
-import logging, os, sys, time
+import atexit, logging, os, sys, time
+# Registered first, so called last.
+atexit.register(lambda: print("it took", time.monotonic() - began, flush=True))
 logging.basicConfig(level=logging.WARNING, format="%(name)s %(message)s")
 from rl_telemetry import setup
 handle = setup.init_telemetry_driver({"telemetry": {"enabled": True}}, "grpo")
@@ -118,14 +120,12 @@ for _ in range(3000):
 began = time.monotonic()
 if sys.argv[1] == "explicit":
     setup.shutdown_telemetry(5000)
-    print("shutdown took", time.monotonic() - began, flush=True)
 """
 
 
 def test_full_size_against_dead_collectors_with_and_without_an_explicit_shutdown() -> None:
     """3,000 spans and a metric: the call keeps 5.5 s, and so does the end of the process."""
     with closed_port() as closed, silent_socket() as silent:
-        began = time.monotonic()
         running = {
             (name, protocol, how): subprocess.Popen(
                 [sys.executable, "-c", SCRIPT, how],
@@ -144,13 +144,10 @@ def test_full_size_against_dead_collectors_with_and_without_an_explicit_shutdown
             for how in ("explicit", "at-exit")
         }
         for case, process in running.items():
-            out, err = process.communicate(timeout=30)
-            elapsed = time.monotonic() - began
+            out, err = process.communicate(timeout=60)
             assert process.returncode == 0, (case, err)
             assert "3000 of 3000 spans" in err, (case, err)
-            if case[2] == "explicit":
-                assert float(out.split()[-1]) < 5.5, case
-            assert elapsed < 5.5 + 10, case  # eight interpreters start on two cores
+            assert float(out.split()[-1]) < 5.5, case
 
 
 def test_open_spans_are_ended_innermost_first_and_marked() -> None:
