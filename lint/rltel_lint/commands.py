@@ -208,6 +208,42 @@ def inventory(style: str, **options: Any) -> None:
     write_report(render_tables(found.tables(), terminal_width()))
 
 
+@cli.command()
+@click.option("--check", is_flag=True, help="Say which tables are stale; exit code 1 if any is.")
+@click.option("--write", is_flag=True, help="Fill the tables, keeping what was written by hand.")
+@_project_options
+def docs(check: bool, write: bool, **options: Any) -> int:
+    """Fills the tables between markers in the documents from what the code emits.
+
+    A generated table stands between <!-- rltel: begin spans --> and <!-- rltel: end -->;
+    groups and presets can be generated as well.
+    """
+    if check == write:
+        raise UserError("docs needs one of --check and --write")
+    from rltel_lint.generate.command import check_pages, write_pages
+
+    session = _open(options)
+    for problem in session.texts.problems:
+        note(f"note: {problem.place}: {problem.message}")
+    said = (write_pages if write else check_pages)(session, _analyse(session))
+    write_report("".join(f"{line}\n" for line in said.report))
+    return 0 if said.clean else _FINDINGS
+
+
+@cli.command()
+@_project_options
+def init(**options: Any) -> None:
+    """Writes a first set of documents, and a configuration if the project needs one.
+
+    Nothing that exists is overwritten.
+    """
+    from rltel_lint.generate.command import begin
+
+    session = _open(options)
+    said = begin(session, _store(session))
+    write_report("".join(f"{line}\n" for line in said.report))
+
+
 def _open(options: dict[str, Any]) -> Session:
     from rltel_lint.session import Options, open_session
 

@@ -14,6 +14,7 @@ from rltel_lint.facts.pages import Heading, Inline
 from rltel_lint.facts.templates import MAX_NAMES, TemplateError, expand
 
 IGNORE = "ignore"
+BEGIN, END = "begin", "end"
 _MARKER = re.compile(r"rltel:\s*(?P<word>[A-Za-z-]+)(?P<rest>.*)", re.DOTALL)
 _TELEMETRY = re.compile(r"telemetry|\botel\b|OTEL_|\botlp\b|(?<![</])\bspans?\b", re.IGNORECASE)
 _DOTTED_KINDS = frozenset({"span", "metric", "attribute", "resource"})
@@ -66,6 +67,9 @@ class Context:
         if match is None:
             return
         word, more = match["word"].lower(), match["rest"].strip()
+        if word in (BEGIN, END):
+            self._generated(word, more, line)
+            return
         kind = _marker_kind(word)
         if kind and not more:
             self.drop_marker()
@@ -79,6 +83,19 @@ class Context:
                 f'did you mean "{near[0]}"' if near else f"known are {', '.join(MARKERS)}, ignore"
             )
             self.problems.append((line, f'marker "rltel: {word}" is not known; {hint}'))
+
+    def _generated(self, word: str, more: str, line: int) -> None:
+        """Reads the markers around a generated table: the opening one types it as well."""
+        if word == END:
+            self.take_marker()  # an empty part waits for its first table
+            return
+        self.drop_marker()
+        kind = _marker_kind(more.replace(",", " ").partition(" ")[0].lower())
+        if kind and kind != IGNORE:
+            self.marker, self.marker_line = kind, line
+        else:
+            reason = f'marker "rltel: begin" needs one of {", ".join(MARKERS)} behind it'
+            self.problems.append((line, reason))
 
     def take_marker(self) -> str:
         """Returns the waiting marker, which is used up by that."""
