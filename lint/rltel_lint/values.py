@@ -16,6 +16,9 @@ HOLE = "\0"
 LIMIT = 64
 """More alternatives than this become one pattern: nobody documents so many by hand."""
 
+LENGTH = 256
+"""What is put together to be longer than this is cut, with a hole at its end."""
+
 
 @dataclass(frozen=True)
 class Strings:
@@ -109,6 +112,8 @@ def concat(parts: Iterable[Strings]) -> Strings:
 
 
 def _squeeze(template: str) -> str:
+    if len(template) > LENGTH:
+        template = template[:LENGTH] + HOLE
     while HOLE * 2 in template:
         template = template.replace(HOLE * 2, HOLE)
     return template

@@ -125,7 +125,7 @@ class CallFinder:
         todo = list(here)
         while todo:
             word = todo.pop()
-            pattern = _any_of([word])
+            pattern = _named_as_a_whole(word)
             for unit in module.facts.all_units():
                 if pattern.search(unit.text):
                     for alias in _aliases(unit, word):
@@ -138,17 +138,20 @@ class CallFinder:
         self, module: Module, aliases: frozenset[str]
     ) -> Iterator[tuple[Module, set[str]]]:
         """Modules that may import an alias from the module that makes it."""
-        made = {name for unit in module.facts.all_units() for name in unit.binds} & aliases
+        bound = {name for unit in module.facts.all_units() for name in unit.binds}
+        made = aliases if "*" in bound else aliases & bound
         if not made:
             return
         stem = re.escape(module.name.rpartition(".")[2])
         source = re.compile(rf"\b{stem}\b|\bfrom\s+\.+\s+import\b")
+        mention = _any_of(made)
         for other in self._modules:
             text = other.facts.text
-            if other is not module and any(alias in text for alias in made):
-                words = {alias for alias in made if _any_of([alias]).search(text)}
-                if words and source.search(text):
-                    yield other, words
+            if other is module or not any(word in text for word in (*made, "import *")):
+                continue
+            words = set(made) if "import *" in text else set(mention.findall(text))
+            if words and source.search(text):
+                yield other, words
 
     def sites(self, module: Module, unit: Unit) -> list[CallSite]:
         """Returns all calls in a unit, those in nested functions and classes too."""
@@ -247,7 +250,7 @@ class CallFinder:
             if func.attr == "remote":
                 found |= self._remote(self._resolver.of(func.base, site.scope))
             found.update(self._overriding(func, site.scope))
-        elif found and _is_own_class(func, site.scope):
+        if found and is_own_class(func, site.scope):
             for cls in [cls for cls in found if isinstance(cls, Class)]:
                 found.update(self._resolver.subclasses(cls))
         return found
@@ -323,15 +326,20 @@ class CallFinder:
         return self.arguments(site, function.node.params, skip=skip, frame=frame)
 
 
-def _is_own_class(func: n.Expr, scope: Scope) -> bool:
-    """Whether a callee is ``cls`` or ``type(self)``, which may be any subclass."""
+def is_own_class(func: n.Expr, scope: Scope) -> bool:
+    """Whether a class is spelled ``cls`` or ``type(self)``, so that it may be any subclass."""
     if isinstance(func, n.Name):
         return isinstance(scope, Function) and scope.node.params.named(func.id) is not None
-    return isinstance(func, n.Call)
+    return isinstance(func, n.Call) or (isinstance(func, n.Attribute) and func.attr == "__class__")
 
 
 def _any_of(words: Iterable[str]) -> re.Pattern[str]:
     return re.compile(rf"\b(?:{'|'.join(map(re.escape, sorted(words)))})\b")
+
+
+def _named_as_a_whole(word: str) -> re.Pattern[str]:
+    """Matches a word where it may be imported or assigned under another name, not called."""
+    return re.compile(rf"\b{re.escape(word)}\b(?=\s*(?:as\b|[),;#\\]|$))", re.MULTILINE)
 
 
 def _spelled(func: n.Expr) -> Iterator[str]:

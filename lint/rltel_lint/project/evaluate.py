@@ -8,7 +8,7 @@ from collections.abc import Callable, Hashable, Iterator
 from rltel_lint.facts import nodes as n
 from rltel_lint.project import texts
 from rltel_lint.project.binding import EMPTY, Frame, Passed, init_of
-from rltel_lint.project.calls import CallFinder, CallSite
+from rltel_lint.project.calls import CallFinder, CallSite, is_own_class
 from rltel_lint.project.containers import Containers, Display
 from rltel_lint.project.model import Binding, Class, Function, Module, Scope
 from rltel_lint.project.reaching import leaves, reaching
@@ -17,7 +17,7 @@ from rltel_lint.project.shadows import Shadows
 from rltel_lint.values import NEVER, Strings, concat, literal, union, unknown
 
 _DEPTH = 24
-_STEPS = 20_000
+_STEPS = 4_000
 """So many expressions are looked at for one answer; more is not worth the time."""
 _KEEPS_RESULT = {
     *("staticmethod", "classmethod", "property", "cached_property", "cache", "lru_cache"),
@@ -295,23 +295,16 @@ class Evaluator:
             member = self._enum_member(expr.base, scope, formatted)
             if member is not None:
                 return member
-        found = [
-            self.attribute_of(base, expr.attr, frame, formatted)
-            for base in self._resolver.of(expr.base, scope)
-        ]
-        if isinstance(expr.base, n.Name) and self._is_cls(expr.base, scope):
-            found += self._overriding(scope, expr.attr, formatted)
+        bases = self._resolver.of(expr.base, scope)
+        found = [self.attribute_of(base, expr.attr, frame, formatted) for base in bases]
+        if is_own_class(expr.base, scope):
+            for base in bases:
+                if isinstance(base, Class):
+                    found += [
+                        self._class_attribute(below, expr.attr, formatted)
+                        for below in self._resolver.overriding(base, expr.attr)
+                    ]
         return union(found) if found else unknown(f"the class of .{expr.attr} is not known")
-
-    @staticmethod
-    def _is_cls(expr: n.Name, scope: Scope) -> bool:
-        return isinstance(scope, Function) and scope.node.params.named(expr.id) is not None
-
-    def _overriding(self, scope: Scope, attr: str, formatted: bool) -> Iterator[Strings]:
-        """What subclasses make of an attribute that is looked up on ``cls``."""
-        cls = scope.owning_class if isinstance(scope, Function) else None
-        for below in self._resolver.overriding(cls, attr) if cls is not None else ():
-            yield self._class_attribute(below, attr, formatted)
 
     def attribute_of(
         self, base: object, attr: str, frame: Frame = EMPTY, formatted: bool = False

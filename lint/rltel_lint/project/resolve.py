@@ -173,6 +173,8 @@ class Resolver:
             owner = scope.owning_class if isinstance(scope, Function) else None
             if owner is not None:
                 yield from (Instance(base) for base in self.bases(owner))
+                yield from (Instance(External(base)) for base in self._outside(owner))
+                return
         for target in self.of(func, scope):
             if isinstance(target, Class):
                 yield Instance(target)
@@ -459,13 +461,16 @@ class Resolver:
 
     def external_bases(self, cls: Class) -> tuple[str, ...]:
         """Returns the dotted names of the bases from outside, of the whole hierarchy."""
-        found: dict[str, None] = {}
-        for holder in self.mro(cls):
-            for arg in holder.bases_args():
-                for entity in self.of(arg, holder.parent or holder.module):
-                    if isinstance(entity, External):
-                        found[entity.name] = None
-        return tuple(found)
+        return tuple(
+            dict.fromkeys(name for holder in self.mro(cls) for name in self._outside(holder))
+        )
+
+    def _outside(self, cls: Class) -> Iterator[str]:
+        """The dotted names of the direct bases from outside."""
+        for arg in cls.bases_args():
+            for entity in self.of(arg, cls.parent or cls.module):
+                if isinstance(entity, External):
+                    yield entity.name
 
     def subclasses(self, cls: Class) -> tuple[Class, ...]:
         """Returns the top-level classes of the project below a class, at any depth."""

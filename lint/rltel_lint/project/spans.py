@@ -130,20 +130,22 @@ class SpanFinder:
     def find(self) -> Spans:
         """Returns all span sites."""
         spans = Spans()
-        todo = [(site, 0) for site in self._known_sites()]
-        seen: set[n.Call] = set()
+        todo = [(site, site.at.call, 0) for site in self._known_sites()]
+        seen: set[tuple[n.Call, n.Call]] = set()
         while todo:
-            site, depth = todo.pop()
-            if site.at.call in seen:
+            site, root, depth = todo.pop()
+            if (root, site.at.call) in seen:
                 continue
-            seen.add(site.at.call)
+            seen.add((root, site.at.call))
             forwarding = self._forwarding(site) if depth < _DEPTH else None
             callers = self._finder.callers(forwarding[0]) if forwarding else []
             if forwarding and callers:
                 function, use = forwarding
                 spans.helpers[function] = use
                 spans.inner.append(site)
-                todo += [(self._through(site, function, use, call), depth + 1) for call in callers]
+                todo += [
+                    (self._through(site, function, use, call), root, depth + 1) for call in callers
+                ]
                 if self._finder.escapes(function):
                     spans.unseen.append(_called_unseen(site, function))
             else:
