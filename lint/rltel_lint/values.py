@@ -86,11 +86,11 @@ def literal(*values: str) -> Strings:
 
 def union(parts: Iterable[Strings]) -> Strings:
     """Returns the string that is one of these."""
+    parts = list(parts)
     templates: set[str] = set()
-    reason = ""
     for part in parts:
         templates |= part.templates
-        reason = reason or part.reason
+    reason = min((part.reason for part in parts if part.reason), default="")
     if len(templates) > LIMIT:
         return unknown(f"more than {LIMIT} alternatives")
     return Strings(frozenset(templates), reason)

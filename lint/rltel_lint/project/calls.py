@@ -371,7 +371,7 @@ def _aliases(unit: Unit, word: str) -> Iterator[str]:
                     if original.rpartition(".")[2] == word and bound != word:
                         yield bound
             elif isinstance(node, n.Assign) and node.value is not None:
-                if _trailing(node.value) == word:
+                if any(_trailing(value) == word for value in choices(node.value)):
                     yield from filter(None, (_trailing(target) for target in node.targets))
 
 

@@ -173,28 +173,34 @@ class SpanFinder:
     def helper_of(self, site: CallSite) -> SpanHelper | None:
         """Returns the vocabulary's helper that a call uses, ``None`` if it uses none."""
         func = site.call.func
-        for entity in self._resolver.of(func, site.scope):
-            dotted = _dotted(entity.target if isinstance(entity, Partial) else entity)
-            for helper in self._by_name.get(dotted.rpartition(".")[2], ()):
-                if means(dotted, helper.name, helper.modules):
-                    return helper
-        if isinstance(func, n.Attribute):
-            for helper in self._by_name.get(func.attr, ()):
-                if helper.receiver and self._receives(func.base, site, helper.receiver):
-                    return helper
-        return None
+        entities = self._resolver.of(func, site.scope)
+        found = {
+            helper.name: helper for entity in entities for helper in self._helpers_named(entity)
+        }
+        if not found and isinstance(func, n.Attribute):
+            if not any(isinstance(entity, Function) for entity in entities):
+                for helper in self._by_name.get(func.attr, ()):
+                    if helper.receiver and self._receives(func.base, site, helper.receiver):
+                        return helper
+        if not found:
+            return None
+        helper = found[min(found)]
+        if len({one.kind for one in found.values()}) > 1:
+            helper = replace(helper, kind="either")  # which one runs is decided at run time
+        return helper
+
+    def _helpers_named(self, entity: object) -> Iterator[SpanHelper]:
+        dotted = _dotted(entity.target if isinstance(entity, Partial) else entity)
+        for helper in self._by_name.get(dotted.rpartition(".")[2], ()):
+            if means(dotted, helper.name, helper.modules):
+                yield helper
 
     def _receives(self, base: n.Expr, site: CallSite, word: str) -> bool:
-        entities = self._resolver.of(base, site.scope)
-        outside = [
-            entity.cls.name if isinstance(entity.cls, External) else ""
-            for entity in entities
-            if isinstance(entity, Instance)
-        ] + [entity.name for entity in entities if isinstance(entity, External)]
-        if any(word in name.lower() for name in outside):
-            return True
-        if any(outside):
-            return False
+        """Whether an object is of a class, comes from a function or is spelled with the word."""
+        for entity in self._resolver.of(base, site.scope):
+            made = entity.cls if isinstance(entity, Instance) else entity
+            if isinstance(made, External) and word in made.name.lower():
+                return True
         if isinstance(base, n.Call):
             base = base.func
         last = base.attr if isinstance(base, n.Attribute) else n.dotted(base) or ""
