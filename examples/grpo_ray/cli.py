@@ -9,7 +9,7 @@ from pathlib import Path
 
 from rich.console import Console
 
-from examples.grpo_ray.config import RunConfig
+from examples.grpo_ray.config import RunConfig, SettingError
 from examples.grpo_ray.run import run
 
 
@@ -55,10 +55,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     console = Console()
     try:
         run(config, console)
-    except (ValueError, ImportError) as error:
+    except (SettingError, ConnectionError) as error:
         print(f"error: {error}", file=sys.stderr)
         return 2
-    if config.exporter == "file":
+    if config.telemetry_folder.exists():
         console.print(f"telemetry: {config.telemetry_folder}", soft_wrap=True, highlight=False)
     return 0
 

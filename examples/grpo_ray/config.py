@@ -10,6 +10,10 @@ AlgorithmName = Literal["grpo", "ppo"]
 Exporter = Literal["console", "file", "otlp"]
 
 
+class SettingError(Exception):
+    """A setting that the run cannot start with; the message says what is wrong with it."""
+
+
 @dataclass(frozen=True)
 class RunConfig:
     """What to train and how.

@@ -9,7 +9,7 @@ import ray
 from rich.console import Console
 
 from examples.grpo_ray.build import build
-from examples.grpo_ray.config import RunConfig
+from examples.grpo_ray.config import RunConfig, SettingError
 from examples.grpo_ray.goodput import print_goodput
 from examples.grpo_ray.progress import StepProgress
 from examples.grpo_ray.timer import Timer
@@ -32,16 +32,14 @@ def run(config: RunConfig, console: Console) -> list[float]:
         The mean reward of each step.
 
     Raises:
-        ValueError: If a setting of the telemetry is not understood.
+        SettingError: If a setting of the telemetry or the folder is wrong.
     """
-    if config.exporter == "file":
-        os.environ.setdefault("RL_TELEMETRY_FILE", f"{config.telemetry_folder.absolute()}/")
-    # Before Ray starts: its workers get the environment as it is then.
-    init_telemetry_driver(config.master_config(), config.algorithm)
+    _start_telemetry(config)
     try:
         timer = Timer()
         with umbrella_span(RLSpanGroup.U_JOB, f"rl.{config.algorithm}.job"):
-            parts = build(config, timer)
+            with console.status("starting Ray and the workers"):
+                parts = build(config, timer)
             try:
                 return _train(parts, console)
             finally:
@@ -49,6 +47,17 @@ def run(config: RunConfig, console: Console) -> list[float]:
     finally:
         ray.shutdown()
         shutdown_telemetry()
+
+
+def _start_telemetry(config: RunConfig) -> None:
+    """Start telemetry, before Ray: its workers get the environment as it is then."""
+    if config.exporter == "file":
+        os.environ.setdefault("RL_TELEMETRY_FILE", f"{config.telemetry_folder.absolute()}/")
+    try:
+        config.out.mkdir(parents=True, exist_ok=True)
+        init_telemetry_driver(config.master_config(), config.algorithm)
+    except (ValueError, ImportError, OSError) as error:
+        raise SettingError(str(error)) from error
 
 
 def _train(parts: Parts, console: Console) -> list[float]:
