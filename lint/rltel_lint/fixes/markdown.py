@@ -162,7 +162,8 @@ def join_row(
         prefix: What stands before the first bar.
         cells: The cells, without blanks around them.
         widths: The width of each cell with its blanks; none means no padding.
-        bare: Whether the table is written without bars at its edges.
+        bare: Whether the table is written without bars at its edges; an empty first cell
+            needs them all the same.
     """
     padded = [
         f" {cell} ".ljust(widths[index] if index < len(widths) else 0)
@@ -171,6 +172,7 @@ def join_row(
     if not widths:
         padded = [cell if cell.strip() else " " for cell in padded]
     row = "|".join(padded)
+    bare = bare and bool(cells[0].strip())
     return f"{prefix}{row.strip()}" if bare else f"{prefix}|{row}|"
 
 

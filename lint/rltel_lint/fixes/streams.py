@@ -41,6 +41,8 @@ def activate(source: Source, call: cst.Call) -> list[Edit]:
     if m.findall(source.functions_around(call)[0], m.Name(value=_NAME)):
         raise NotApplicable(f"{_NAME} already means something in this function")
     body = block.body.with_changes(body=_steps(block.body.body))
+    if body.deep_equals(block.body):
+        raise NotApplicable("all that could run under the span is what the loop calls")
     changed = source.module.deep_replace(block.body, body)
     assert isinstance(changed, cst.Module)
     end = source.range(call)[1]

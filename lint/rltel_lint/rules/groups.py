@@ -10,8 +10,8 @@ from rltel_lint.findings import Finding, Place
 from rltel_lint.project.groups import Preset
 from rltel_lint.project.linked import Project
 from rltel_lint.rules.base import Rule
-from rltel_lint.rules.offers import add_row, only_pair, remove_row, rename_rows, take_out
-from rltel_lint.rules.wording import all_near, nearest, quoted
+from rltel_lint.rules.offers import add_row, pair_of, remove_row, rename_rows, take_out
+from rltel_lint.rules.wording import nearest, quoted
 
 
 class UnemittedGroup(Rule):
@@ -351,12 +351,10 @@ class GroupsDocumentedDiffer(Rule):
     @staticmethod
     def _row_for(project: Project, group: str, documented: set[str]) -> Fix | None:
         """A stale row is renamed, else a row is added."""
-        stale = _stale_groups(project, documented)
-        near = nearest(group, stale)
-        if near:
-            free = {one.name for one in project.groups.declared} - documented
-            sure = only_pair(group, free, stale, all_near) == near
-            return rename_rows(project, "group", near, group, safe=sure)
+        free = {one.name for one in project.groups.declared} - documented
+        pair = pair_of(group, _stale_groups(project, documented), free)
+        if pair is not None:
+            return rename_rows(project, "group", pair)
         return add_row(project, "group", group)
 
 
@@ -365,10 +363,9 @@ def _mended_row(
 ) -> Fix | None:
     """A row is renamed to a group that no row documents, else removed."""
     free = {group.name for group in project.groups.declared} - documented
-    near = nearest(name, free)
-    if near:
-        sure = only_pair(name, _stale_groups(project, documented), free, all_near) == near
-        return rename_rows(project, "group", name, near, safe=sure)
+    pair = pair_of(name, _stale_groups(project, documented), free)
+    if pair is not None:
+        return rename_rows(project, "group", pair)
     return remove_row(project, row)
 
 

@@ -6,7 +6,9 @@ that the module of the old one has as well, a row whose document can be written.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import PurePosixPath
 
 from rltel_lint.changes import (
@@ -30,6 +32,7 @@ from rltel_lint.project.linked import Project
 from rltel_lint.project.model import Function, Module
 from rltel_lint.project.resolve import Entity, External
 from rltel_lint.project.spans import SpanSite
+from rltel_lint.rules.wording import all_near, nearest
 from rltel_lint.vocabulary.model import KnownCall, SpanHelper, means
 
 _MARKDOWN = frozenset({".md", ".markdown", ".mdx"})
@@ -183,7 +186,10 @@ def accept_carrier(project: Project, method: Method) -> Fix | None:
 
 
 def _module_of(project: Project, user: Module, known: KnownCall) -> str:
-    """The module that a file imports a name from: as this file, then as the others do."""
+    """The module that a file imports a name from: as it does already, or as the others do.
+
+    Where they differ, most decide, then the project's own module over the library.
+    """
     words = {helper.name for helper in project.vocabulary.helpers if helper.modules}
     carriers = project.vocabulary.carriers
     for calls in (carriers.keyword_helpers, carriers.makers, carriers.openers, carriers.accepting):
@@ -191,11 +197,14 @@ def _module_of(project: Project, user: Module, known: KnownCall) -> str:
     for node, module in _imports(project, user):
         if any(original in words for original, _ in node.names) and _has(project, module, known):
             return "." * node.level + (node.module or "")
-    for other, _ in project.finder.mentioning([known.name]):
+    found: Counter[Module | External] = Counter()
+    for other in {module.path: module for module, _ in project.finder.mentioning(words)}.values():
         for node, module in _imports(project, other):
-            if any(original == known.name for original, _ in node.names):
-                if _has(project, module, known):
-                    return module.name
+            if any(original in words for original, _ in node.names):
+                found[module] += _has(project, module, known)
+    usual = sorted(found, key=lambda one: (-found[one], isinstance(one, External), one.name))
+    if usual and found[usual[0]]:
+        return usual[0].name
     # What the shipped runtime promises to export there.
     return "rl_telemetry.instrumentation" if "rl_telemetry" in known.modules[:1] else ""
 
@@ -235,21 +244,20 @@ def take_out(place: Place, what: str, *, safe: bool = True) -> Fix:
 # -- documents --------------------------------------------------------------------------
 
 
-def rename_rows(project: Project, kind: EntryKind, old: str, new: str, *, safe: bool) -> Fix | None:
+def rename_rows(project: Project, kind: EntryKind, pair: Pair) -> Fix | None:
     """Offers to rename what documents call a thing: the documents follow the code.
 
     Args:
         project: The project.
         kind: What the name is.
-        old: The documented name.
-        new: The name in the code.
-        safe: Whether no other name can be meant.
+        pair: The name in the documents and the one in the code.
     """
+    old, new = pair.documented, pair.emitted
     rows = [row for row in project.documents.of_kind(kind) if old in row.names]
     if not rows or any(row.text != old or not _is_exact(row) for row in rows) or "*" in new:
         return None
     changes = tuple(ReplaceText(row.place, old, new) for row in rows)
-    return Fix(f'rename "{old}" to "{new}" in the documents', changes, safe)
+    return Fix(f'rename "{old}" to "{new}" in the documents', changes, pair.sure)
 
 
 def add_row(
@@ -325,21 +333,37 @@ def _shared(one: str, two: str) -> int:
     return count
 
 
-def only_pair(
-    name: str,
-    others: Iterable[str],
-    candidates: Iterable[str],
-    near: Callable[[str, Iterable[str]], list[str]],
-) -> str:
-    """Returns the one name that can be meant by another one, empty if there is no such one.
+@dataclass(frozen=True)
+class Pair:
+    """A documented name and a name in the code that are probably the same thing.
+
+    Attributes:
+        documented: The name in the documents.
+        emitted: The name in the code.
+        sure: Whether no other name on either side can be meant.
+    """
+
+    documented: str
+    emitted: str
+    sure: bool
+
+
+def pair_of(name: str, stale: Iterable[str], free: Iterable[str]) -> Pair | None:
+    """Returns the pair that a name on either side belongs to, ``None`` if it is alone.
 
     Args:
-        name: The name on one side.
-        others: All names of its side that lack a partner.
-        candidates: All names of the other side that lack one.
-        near: Returns the names that are like a name.
+        name: One of the names.
+        stale: Documented names that the code does not have.
+        free: Names in the code that no document has.
     """
-    found = near(name, candidates)
-    if len(found) == 1 and near(found[0], others) == [name]:
-        return found[0]
-    return ""
+    stale, free = set(stale), set(free)
+    documented = name if name in stale else nearest(name, stale)
+    if documented is None:
+        return None
+    emitted = nearest(documented, free)
+    if emitted is None or nearest(emitted, stale) != documented:
+        return None
+    if name not in (documented, emitted):
+        return None
+    sure = len(all_near(documented, free)) == len(all_near(emitted, stale)) == 1
+    return Pair(documented, emitted, sure)

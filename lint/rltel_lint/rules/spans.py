@@ -12,8 +12,8 @@ from rltel_lint.findings import Finding, Place
 from rltel_lint.project.linked import Project
 from rltel_lint.project.spans import SpanSite
 from rltel_lint.rules.base import Rule
-from rltel_lint.rules.offers import add_row, only_pair, remove_row, rename_rows
-from rltel_lint.rules.wording import all_near, nearest, quoted, shown
+from rltel_lint.rules.offers import add_row, pair_of, remove_row, rename_rows
+from rltel_lint.rules.wording import nearest, quoted, shown
 from rltel_lint.values import HOLE, display
 
 
@@ -82,10 +82,9 @@ class UndocumentedSpan(Rule):
     ) -> Fix | None:
         """The documents follow the code: a stale row is renamed, else a row is added."""
         name = display(template)
-        near = nearest(name, stale)
-        if near:
-            sure = only_pair(name, _undocumented_names(project), stale, all_near) == near
-            return rename_rows(project, "span", near, name, safe=sure)
+        pair = pair_of(name, stale, _undocumented_names(project))
+        if pair is not None:
+            return rename_rows(project, "span", pair)
         group = site.group.exact if site.group is not None else None
         cells = [("group", [group])] if group is not None else []
         bucket = project.vocabulary.bucket_of(group) if group is not None else ""
@@ -171,11 +170,9 @@ class UnemittedSpan(Rule):
     @staticmethod
     def _fix(project: Project, entry: DocumentEntry, name: str) -> Fix | None:
         """The row is renamed to what the code emits; removed only where nobody is sure."""
-        free = _undocumented_names(project)
-        near = nearest(name, free)
-        if near:
-            sure = only_pair(name, _stale_names(project), free, all_near) == near
-            return rename_rows(project, "span", name, near, safe=sure)
+        pair = pair_of(name, _stale_names(project), _undocumented_names(project))
+        if pair is not None:
+            return rename_rows(project, "span", pair)
         return remove_row(project, entry)
 
     @staticmethod

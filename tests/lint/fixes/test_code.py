@@ -1,0 +1,371 @@
+"""Carriers (RLT301, RLT302, RLT305), streams (RLT405) and presets (RLT203) in Python files."""
+
+from __future__ import annotations
+
+import pytest
+from tests.lint.fixes.support import check, codes, mended, text
+
+CASES = {
+    "the carrier on a call": (
+        """
+        import ray
+        from rl_telemetry.instrumentation import accepts_trace_context
+
+        @ray.remote
+        class Policy:
+            @accepts_trace_context
+            def train(self, *batch): ...
+
+        def run(batch):
+            policy = Policy.remote()
+            policy.train.remote()
+            policy.train.remote(batch)  # one
+            policy.train.options(num_returns=1).remote(
+                batch,  # the batch
+                1,  # how often
+            )
+            return policy.train.remote(
+                batch,
+                2
+            )
+        """,
+        """
+        import ray
+        from rl_telemetry.instrumentation import accepts_trace_context, trace_context_kwargs
+
+        @ray.remote
+        class Policy:
+            @accepts_trace_context
+            def train(self, *batch): ...
+
+        def run(batch):
+            policy = Policy.remote()
+            policy.train.remote(**trace_context_kwargs())
+            policy.train.remote(batch, **trace_context_kwargs())  # one
+            policy.train.options(num_returns=1).remote(
+                batch,  # the batch
+                1,  # how often
+                **trace_context_kwargs(),
+            )
+            return policy.train.remote(
+                batch,
+                2,
+                **trace_context_kwargs()
+            )
+        """,
+        "RLT301",
+        True,
+    ),
+    "the decorator, below what must stay outside": (
+        """
+        import ray
+        from rl_telemetry.instrumentation import trace_context_kwargs
+
+        @ray.remote
+        class Policy:
+            @classmethod
+            @other
+            def train(cls, batch): ...
+
+            # Said above.
+            def plan(self, batch):
+                ...
+
+        @ray.remote
+        def score(batch): ...
+
+        def run(batch):
+            policy = Policy.remote()
+            policy.plan.remote(batch, **trace_context_kwargs())
+            return score.remote(batch, **trace_context_kwargs())
+        """,
+        """
+        import ray
+        from rl_telemetry.instrumentation import accepts_trace_context, trace_context_kwargs
+
+        @ray.remote
+        class Policy:
+            @classmethod
+            @other
+            def train(cls, batch): ...
+
+            # Said above.
+            @accepts_trace_context
+            def plan(self, batch):
+                ...
+
+        @ray.remote
+        @accepts_trace_context
+        def score(batch): ...
+
+        def run(batch):
+            policy = Policy.remote()
+            policy.plan.remote(batch, **trace_context_kwargs())
+            return score.remote(batch, **trace_context_kwargs())
+        """,
+        "RLT302",
+        True,
+    ),
+    "the carrier of an actor": (
+        """
+        import ray
+        from rl_telemetry.instrumentation import remote_trace_context
+
+        @ray.remote
+        class Collector:
+            def __init__(self, buffer, trace_carrier=None):
+                self._carrier = trace_carrier
+
+            def collect(self):
+                with remote_trace_context(self._carrier):
+                    ...
+
+        def run(buffer):
+            return Collector.remote(buffer).collect.remote()
+        """,
+        """
+        import ray
+        from rl_telemetry.instrumentation import current_trace_carrier, remote_trace_context
+
+        @ray.remote
+        class Collector:
+            def __init__(self, buffer, trace_carrier=None):
+                self._carrier = trace_carrier
+
+            def collect(self):
+                with remote_trace_context(self._carrier):
+                    ...
+
+        def run(buffer):
+            return Collector.remote(buffer, trace_carrier=current_trace_carrier()).collect.remote()
+        """,
+        "RLT305",
+        False,
+    ),
+    "a stream of one loop": (
+        """
+        from rl_telemetry.instrumentation import umbrella_span
+
+        def rollout(prompts):
+            with umbrella_span("rollout", "rl.a.b"):
+                first = True
+                for prompt in prompts:
+                    # Said here.
+                    result = prompt.run()
+                    if result is None:
+                        continue
+
+                    yield result
+                    first = False  # done
+                print(first)
+        """,
+        """
+        from rl_telemetry.instrumentation import streaming_umbrella_span
+
+        def rollout(prompts):
+            with streaming_umbrella_span("rollout", "rl.a.b") as activate:
+                with activate():
+                    first = True
+                for prompt in prompts:
+                    # Said here.
+                    with activate():
+                        result = prompt.run()
+                        if result is None:
+                            continue
+
+                    yield result
+                    with activate():
+                        first = False  # done
+                with activate():
+                    print(first)
+        """,
+        "RLT405",
+        True,
+    ),
+    "a stream over what is called": (
+        """
+        from rl_telemetry.instrumentation import umbrella_span
+
+        def rollout(engine):
+            with umbrella_span("rollout", "rl.a.b"):
+                for result in engine.generate():
+                    yield result.sum()
+                    print(result)
+        """,
+        """
+        from rl_telemetry.instrumentation import streaming_umbrella_span
+
+        def rollout(engine):
+            with streaming_umbrella_span("rollout", "rl.a.b") as activate:
+                for result in engine.generate():
+                    yield result.sum()
+                    with activate():
+                        print(result)
+        """,
+        "RLT405",
+        False,
+    ),
+    "a dead member that was spelled wrong": (
+        """
+        from rl_telemetry.instrumentation import managed_span
+        from rl_telemetry.registry import SpanRegistry
+
+        SpanRegistry.register(
+            "search",
+            ["search", "rank"],
+            presets={
+                "deep": [
+                    "search",  # the search
+                    "serach",  # spelled wrong
+                    "rank"
+                ],
+                "flat": ("search", "serach"),
+            },
+        )
+        with managed_span("search", "rl.search.run"):
+            with managed_span("rank", "rl.search.run"):
+                ...
+        """,
+        """
+        from rl_telemetry.instrumentation import managed_span
+        from rl_telemetry.registry import SpanRegistry
+
+        SpanRegistry.register(
+            "search",
+            ["search", "rank"],
+            presets={
+                "deep": [
+                    "search",  # the search
+                    "rank"
+                ],
+                "flat": ("search",),
+            },
+        )
+        with managed_span("search", "rl.search.run"):
+            with managed_span("rank", "rl.search.run"):
+                ...
+        """,
+        "RLT203",
+        True,
+    ),
+    "a dead member that may be another group": (
+        """
+        from rl_telemetry.instrumentation import managed_span
+        from rl_telemetry.registry import SpanRegistry
+
+        SpanRegistry.register("search", ["search"], presets={"deep": ["serach"]})
+        with managed_span("search", "rl.search.run"):
+            ...
+        """,
+        """
+        from rl_telemetry.instrumentation import managed_span
+        from rl_telemetry.registry import SpanRegistry
+
+        SpanRegistry.register("search", ["search"], presets={"deep": []})
+        with managed_span("search", "rl.search.run"):
+            ...
+        """,
+        "RLT203",
+        False,
+    ),
+}
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_code_is_mended_and_nothing_else_changes(name: str) -> None:
+    before, after, code, safe = CASES[name]
+    files = {"train.py": text(before)}
+    found = codes(check(files))
+    assert found["train.py", code]
+    if not safe:
+        assert mended(files, code)[0] == files
+    changed, done = mended(files, code, unsafe=not safe)
+    assert changed["train.py"] == text(after)
+    assert not done.refused
+    compile(changed["train.py"], "train.py", "exec")
+    left = codes(check(changed))
+    assert not left["train.py", code]
+    assert not left - found
+    again, more = mended(changed, code, unsafe=not safe)
+    assert again == changed
+    assert not more.fixed
+
+
+STREAMS = {
+    "the span is used": (" as span", "span.set_attribute('n', 1)\n        yield 1"),
+    "the block cannot be taken apart": ("", "try:\n            yield 1\n        finally: ..."),
+    "nothing but the loop could run in the span": ("", "for i in range(3):\n            yield i"),
+    "the name is taken": ("", "activate = 1\n        yield activate"),
+}
+
+
+@pytest.mark.parametrize("name", STREAMS)
+def test_a_stream_that_only_a_person_can_take_apart_is_left(name: str) -> None:
+    bound, body = STREAMS[name]
+    files = {
+        "train.py": "from rl_telemetry.instrumentation import umbrella_span\n\n\n"
+        f'def rollout():\n    with umbrella_span("rollout", "rl.a.b"){bound}:\n        {body}\n'
+    }
+    assert codes(check(files))["train.py", "RLT405"]
+    changed, done = mended(files, unsafe=True)
+    assert changed == files
+    assert [finding.code for finding, _ in done.refused] == ["RLT405"]
+
+
+def test_both_halves_of_a_wire_are_mended_together() -> None:
+    files = {
+        "train.py": text(
+            """
+            import ray
+            from rl_telemetry.instrumentation import trace_context_kwargs
+
+            @ray.remote
+            class Policy:
+                def train(self, batch): ...
+
+            def run(batch):
+                policy = Policy.remote()
+                policy.train.remote(batch)
+                return policy.train.remote(batch, **trace_context_kwargs())
+            """
+        )
+    }
+    assert codes(check(files)) == {("train.py", "RLT302"): 1}
+    changed, done = mended(files)
+    assert [finding.code for finding in done.fixed] == ["RLT302"]
+    assert not check(changed)
+    assert changed["train.py"].count("**trace_context_kwargs()") == 2
+
+
+def test_a_carrier_comes_from_the_module_that_the_project_uses() -> None:
+    files = {
+        "lab/telemetry.py": "from rl_telemetry.instrumentation import (\n"
+        "    accepts_trace_context, trace_context_kwargs\n)\n",
+        "lab/policy.py": text(
+            """
+            import ray
+            from .telemetry import accepts_trace_context
+
+            @ray.remote
+            class Policy:
+                @accepts_trace_context
+                def train(self): ...
+            """
+        ),
+        "lab/loop.py": text(
+            """
+            \"\"\"The loop.\"\"\"
+
+            from lab.policy import Policy
+
+            def run():
+                policy = Policy.remote()
+                return policy.train.remote()
+            """
+        ),
+    }
+    changed, done = mended(files)
+    assert [finding.code for finding in done.fixed] == ["RLT301"]
+    line = "from lab.policy import Policy\nfrom lab.telemetry import trace_context_kwargs\n"
+    assert line in changed["lab/loop.py"]
+    assert not check(changed)
