@@ -435,7 +435,10 @@ def _is_emitted(project: Project, name: str, emitted: dict[str, Place]) -> bool:
         return True
     if any(overlap(name, display(template)) for template in emitted):
         return True
-    return any(overlap(name, own) for own in project.vocabulary.emitted_spans)
+    return any(
+        name.startswith(own.partition("*")[0]) and overlap(name, own)
+        for own in project.vocabulary.emitted_spans
+    )
 
 
 def _stale_names(project: Project) -> dict[str, Place]:
