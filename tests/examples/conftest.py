@@ -12,13 +12,21 @@ MODES = {"grpo-sync": ("--algorithm", "grpo", "--sync"), "ppo": ("--algorithm", 
 
 
 @pytest.fixture(scope="session")
-def runs(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, TracedRun]]:
-    """A run of each mode. They go on at the same time, in one cluster."""
+def cluster() -> Iterator[dict[str, str]]:
+    """The environment of processes that attach to a cluster of the tests."""
+    with ray_cluster() as environment:
+        yield environment
+
+
+@pytest.fixture(scope="session")
+def runs(
+    cluster: dict[str, str], tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[dict[str, TracedRun]]:
+    """A run of each mode. They go on at the same time."""
     out = tmp_path_factory.mktemp("runs")
     with ExitStack() as stack:
-        address = stack.enter_context(ray_cluster())
         started = {
-            mode: stack.enter_context(trainer(address, out / mode, *options))
+            mode: stack.enter_context(trainer(cluster, out / mode, *options))
             for mode, options in MODES.items()
         }
         yield {

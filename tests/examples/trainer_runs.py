@@ -105,9 +105,18 @@ def received_spans(receiver: OtlpReceiver) -> list[Span]:
 _RAY_ENVIRONMENT = {"RAY_AUTH_MODE": "token", "RAY_AUTH_TOKEN": secrets.token_hex(32)}
 
 
+def clean_environment() -> dict[str, str]:
+    """Return the environment without settings of telemetry."""
+    return {
+        name: value
+        for name, value in os.environ.items()
+        if not name.startswith(("RL_TELEMETRY_", "NEMO_RL_OTEL_", "NEMO_LENS_", "OTEL_"))
+    }
+
+
 @contextlib.contextmanager
-def ray_cluster() -> Iterator[str]:
-    """Run a cluster for the trainers to attach to, in a process of its own; yields its address."""
+def ray_cluster() -> Iterator[dict[str, str]]:
+    """Run a cluster in a process of its own; yields the environment in which others attach."""
     with subprocess.Popen(
         [sys.executable, "-c", _CLUSTER],
         env={**os.environ, **_RAY_ENVIRONMENT},
@@ -119,31 +128,23 @@ def ray_cluster() -> Iterator[str]:
         assert process.stdout is not None
         assert process.stdin is not None
         try:
-            yield process.stdout.readline().strip()
+            yield {**_RAY_ENVIRONMENT, "RAY_ADDRESS": process.stdout.readline().strip()}
         finally:
             process.stdin.close()
 
 
 @contextlib.contextmanager
-def trainer(address: str, out: Path, *options: str) -> Iterator[tuple[Any, OtlpReceiver]]:
+def trainer(
+    cluster: dict[str, str], out: Path, *options: str
+) -> Iterator[tuple[Any, OtlpReceiver]]:
     """Start a trainer that exports to a collector of its own; yields both."""
-    clean = {
-        name: value
-        for name, value in os.environ.items()
-        if not name.startswith(("RL_TELEMETRY_", "NEMO_RL_OTEL_", "NEMO_LENS_", "OTEL_"))
-    }
     with http_receiver() as (receiver, endpoint):
         command = [sys.executable, "-m", "examples.grpo_ray", "--steps", str(STEPS)]
         command += ["--prompts", "16", "--span-groups", "all", "--exporter", "otlp"]
         with subprocess.Popen(
             [*command, "--out", str(out), *options],
             cwd=REPO,
-            env={
-                **clean,
-                **_RAY_ENVIRONMENT,
-                "RAY_ADDRESS": address,
-                "OTEL_EXPORTER_OTLP_ENDPOINT": endpoint,
-            },
+            env={**clean_environment(), **cluster, "OTEL_EXPORTER_OTLP_ENDPOINT": endpoint},
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
             text=True,
