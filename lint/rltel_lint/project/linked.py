@@ -118,7 +118,7 @@ class Project:
     @cached_property
     def containment(self) -> Containment:
         """What runs inside a span."""
-        return Containment(self.spans, self.finder)
+        return Containment(self.spans, self.finder, self.resolver)
 
     @cached_property
     def unbucketed_categories(self) -> frozenset[str]:
