@@ -12,13 +12,17 @@ from rltel_lint.facts.source import SourceFacts
 from rltel_lint.findings import Place
 from rltel_lint.project.calls import CallFinder
 from rltel_lint.project.carriers import CarrierFacts
+from rltel_lint.project.categories import Categories
 from rltel_lint.project.containment import Containment
 from rltel_lint.project.documents import Documents
 from rltel_lint.project.evaluate import Evaluator
 from rltel_lint.project.groups import GroupFinder, Groups
+from rltel_lint.project.lifecycle import Lifecycle
+from rltel_lint.project.metrics import Metrics
 from rltel_lint.project.modules import ModuleTable
 from rltel_lint.project.resolve import Resolver
 from rltel_lint.project.spans import SpanFinder, Spans, call_means
+from rltel_lint.project.uses import Uses
 from rltel_lint.values import HOLE
 from rltel_lint.vocabulary import Vocabulary
 
@@ -90,6 +94,31 @@ class Project:
         ).find()
 
     @cached_property
+    def metrics(self) -> Metrics:
+        """The declared metrics and the logged keys."""
+        return Metrics(
+            self.vocabulary, self.modules, self.resolver, self.finder, self.evaluator
+        )
+
+    @cached_property
+    def uses(self) -> Uses:
+        """Where names and attributes are used, and what stands around an expression."""
+        return Uses(self.modules, self.resolver, self.finder)
+
+    @cached_property
+    def categories(self) -> Categories:
+        """The efficiency categories."""
+        return Categories(
+            self.vocabulary,
+            self.modules,
+            self.finder,
+            self.evaluator,
+            self.span_finder,
+            self.spans,
+            self.uses,
+        )
+
+    @cached_property
     def group_uses(self) -> dict[str, list[Place]]:
         """For every group that some span or gate uses, where."""
         found: dict[str, list[Place]] = {}
@@ -143,6 +172,19 @@ class Project:
             self.evaluator,
             self.span_finder,
             self.spans,
+        )
+
+    @cached_property
+    def lifecycle(self) -> Lifecycle:
+        """Where telemetry is started and ended."""
+        return Lifecycle(
+            self.vocabulary,
+            self.modules,
+            self.resolver,
+            self.finder,
+            self.spans,
+            self.carriers,
+            "\n".join(self._config_lines),
         )
 
     def configured_at(self, value: str) -> Place:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from rltel_lint.rules import carriers, groups, nesting, reading, spans, spelling, suppressions
+from rltel_lint.rules import carriers, categories, groups, lifecycle, nesting, reading, spans, spelling, suppressions
 from rltel_lint.rules.base import Rule
 
 ALL_RULES: tuple[type[Rule], ...] = (
@@ -29,6 +29,12 @@ ALL_RULES: tuple[type[Rule], ...] = (
     nesting.CountedTwice,
     nesting.AttachedAcrossYield,
     spelling.EfficiencyGroupThroughLeafHelper,
+    categories.UndeclaredCategory,
+    categories.UnmeasuredCategory,
+    categories.CategoriesRestated,
+    lifecycle.ActorNeverInitialises,
+    lifecycle.KilledWithoutFlush,
+    lifecycle.EntryWithoutDriver,
 )
 
 

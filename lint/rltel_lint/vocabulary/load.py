@@ -13,10 +13,13 @@ from typing import Any, Literal, get_args
 
 from rltel_lint.facts import nodes as n
 from rltel_lint.vocabulary.model import (
+    Attributes,
     Carriers,
+    Categories,
     GroupClass,
     Kind,
     KnownCall,
+    Lifecycle,
     Metrics,
     SpanHelper,
     Use,
@@ -29,13 +32,35 @@ else:
     import tomli as tomllib
 
 _NOWHERE = (0, 0, 0, 0)
-_HELPER_KEYS = (*("signature", "module", "use", "kind", "group", "span", "receiver", "remedy"),)
+_HELPER_KEYS = (
+    *("signature", "module", "use", "kind", "group", "span", "receiver", "remedy"),
+    *("optional", "supports"),
+)
+_CALLABLE_KINDS = ("function", "coroutine", "generator", "async generator")
 _GROUP_KEYS = ("module", "values", "umbrellas", "presets", "buckets")
 _CARRIER_KEYS = tuple(Carriers.__dataclass_fields__)
 _METRIC_KEYS = tuple(Metrics.__dataclass_fields__)
+_LIFECYCLE_KEYS = tuple(Lifecycle.__dataclass_fields__)
+_CATEGORY_KEYS = tuple(Categories.__dataclass_fields__)
+_ATTRIBUTE_KEYS = tuple(Attributes.__dataclass_fields__)
+_PARTS = {
+    "carriers": Carriers,
+    "metrics": Metrics,
+    "lifecycle": Lifecycle,
+    "categories": Categories,
+    "attributes": Attributes,
+}
 _TOP_KEYS = (
     *("modules", "helpers", "methods", "groups", "registrations", "attachers", "carriers"),
-    *("metrics", "preset_attributes", "umbrella_sets", "alias_prefix", "efficiency_group"),
+    *("categories", "attributes", "bucket_tables"),
+    *(
+        "lifecycle",
+        "metrics",
+        "preset_attributes",
+        "umbrella_sets",
+        "alias_prefix",
+        "efficiency_group",
+    ),
     *(
         "unbucketed_categories",
         "constants",
@@ -99,10 +124,8 @@ def _merge(first: Vocabulary, second: Vocabulary) -> Vocabulary:
     joined: dict[str, Any] = {}
     for key in Vocabulary.__dataclass_fields__:
         one, two = getattr(first, key), getattr(second, key)
-        if key == "carriers":
-            joined[key] = _merge_parts(one, two, Carriers)
-        elif key == "metrics":
-            joined[key] = _merge_parts(one, two, Metrics)
+        if key in _PARTS:
+            joined[key] = _merge_parts(one, two, _PARTS[key])
         elif isinstance(one, str):
             joined[key] = one or two
         elif isinstance(one, Mapping):
@@ -167,6 +190,10 @@ def _parse(table: Mapping[str, Any], where: str) -> Vocabulary:
         emitted_metrics=_texts(table.get("emitted_metrics", []), f"{where}.emitted_metrics"),
         carriers=_carriers(section("carriers"), modules, f"{where}.carriers"),
         metrics=_metrics(section("metrics"), modules, f"{where}.metrics"),
+        lifecycle=_lifecycle(section("lifecycle"), modules, f"{where}.lifecycle"),
+        categories=_categories(section("categories"), f"{where}.categories"),
+        attributes=_attributes(section("attributes"), modules, f"{where}.attributes"),
+        bucket_tables=_texts(table.get("bucket_tables", []), f"{where}.bucket_tables"),
         constants=_mapping(table.get("constants", {}), f"{where}.constants"),
     )
 
@@ -189,6 +216,11 @@ def _helper(
         span=_text(table["span"], f"{where}.span"),
         receiver=_text(table.get("receiver", ""), f"{where}.receiver"),
         remedy=_text(table.get("remedy", ""), f"{where}.remedy"),
+        optional=_flag(table.get("optional", False), f"{where}.optional"),
+        supports=tuple(
+            _one_of(kind, _CALLABLE_KINDS, f"{where}.supports")
+            for kind in _texts(table.get("supports", []), f"{where}.supports")
+        ),
     )
     for template in filter(None, (helper.group, helper.span)):
         for field in fields_of(template):
@@ -239,6 +271,34 @@ def _metrics(table: Mapping[str, Any], modules: tuple[str, ...], where: str) -> 
     maps = _table(table.get("maps", {}), f"{where}.maps")
     found["maps"] = {name: _texts(value, f"{where}.maps.{name}") for name, value in maps.items()}
     return Metrics(**found)
+
+
+def _categories(table: Mapping[str, Any], where: str) -> Categories:
+    _check_keys(table, _CATEGORY_KEYS, where)
+    return Categories(**{key: _texts(value, f"{where}.{key}") for key, value in table.items()})
+
+
+def _attributes(table: Mapping[str, Any], modules: tuple[str, ...], where: str) -> Attributes:
+    _check_keys(table, _ATTRIBUTE_KEYS, where)
+    return Attributes(
+        setters=_callables(table.get("setters", {}), modules, f"{where}.setters"),
+        **{
+            key: _texts(table.get(key, []), f"{where}.{key}")
+            for key in ("set_one", "set_many", "stamped")
+        },
+    )
+
+
+def _lifecycle(table: Mapping[str, Any], modules: tuple[str, ...], where: str) -> Lifecycle:
+    _check_keys(table, _LIFECYCLE_KEYS, where)
+    found: dict[str, Any] = {"overhead": _text(table.get("overhead", ""), f"{where}.overhead")}
+    for key in _LIFECYCLE_KEYS:
+        if key in table and key != "overhead":
+            if key in {"run_groups", "evaluate_groups"}:
+                found[key] = _texts(table[key], f"{where}.{key}")
+            else:
+                found[key] = _callables(table[key], modules, f"{where}.{key}")
+    return Lifecycle(**found)
 
 
 def _callables(
@@ -336,6 +396,12 @@ def _mapping(value: Any, where: str) -> Mapping[str, str]:
 def _text(value: Any, where: str) -> str:
     if not isinstance(value, str):
         raise VocabularyError(f"{where} must be a string")
+    return value
+
+
+def _flag(value: Any, where: str) -> bool:
+    if not isinstance(value, bool):
+        raise VocabularyError(f"{where} must be true or false")
     return value
 
 

@@ -31,6 +31,9 @@ class SpanHelper:
         span: Template of the span's name.
         receiver: For methods: a word in the receiver's name, such as ``tracer``.
         remedy: The helper to use instead when the kind is wrong; empty without one.
+        optional: Whether the span is ``None`` while its group is off.
+        supports: For decorators: the kinds of callables that work, of ``function``,
+            ``coroutine``, ``generator`` and ``async generator``; empty: all.
     """
 
     name: str
@@ -42,6 +45,8 @@ class SpanHelper:
     span: str
     receiver: str = ""
     remedy: str = ""
+    optional: bool = False
+    supports: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -135,6 +140,80 @@ class Metrics:
 
 
 @dataclass(frozen=True)
+class Categories:
+    """Efficiency categories: where they are declared and how they are measured.
+
+    Attributes:
+        families: Prefixes that make a timer's key an efficiency category.
+        lists: Module-level names whose lists together declare the categories.
+        maps: Module-level names of mappings that have every category as a key.
+        subsets: Module-level names of sets that pick some of the categories.
+        timers: Methods that measure the key that is their first argument.
+        library: Categories that a library outside the project declares.
+    """
+
+    families: tuple[str, ...] = ()
+    lists: tuple[str, ...] = ()
+    maps: tuple[str, ...] = ()
+    subsets: tuple[str, ...] = ()
+    timers: tuple[str, ...] = ()
+    library: tuple[str, ...] = ()
+
+    @property
+    def tables(self) -> tuple[str, ...]:
+        """Every name that declares categories or picks some of them."""
+        return (*self.lists, *self.maps, *self.subsets)
+
+
+@dataclass(frozen=True)
+class Attributes:
+    """How attributes get onto spans.
+
+    Attributes:
+        setters: Functions that set a mapping of attributes on a span.
+        set_one: Methods of a span that set one attribute, the key first.
+        set_many: Methods of a span that set a mapping of attributes.
+        stamped: Attributes that the library sets by itself.
+    """
+
+    setters: tuple[KnownCall, ...] = ()
+    set_one: tuple[str, ...] = ()
+    set_many: tuple[str, ...] = ()
+    stamped: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Lifecycle:
+    """How telemetry is started and ended in a process.
+
+    Attributes:
+        drivers: Functions that start telemetry in the process that runs the training loop.
+        workers: Functions that start telemetry in an actor.
+        worker_decorators: Decorators of a constructor that start telemetry in its actor.
+        shutdowns: Functions that deliver what was recorded in this process.
+        actor_flushers: Functions that deliver what an actor, their argument, recorded.
+        binders: Functions and classes that carry the context into a thread.
+        run_groups: Groups whose spans are a whole run or a step of it.
+        overhead_scopes: Context managers that take the bucket of the spans inside.
+        overhead: The bucket that evaluation belongs to.
+        evaluate_groups: Groups of evaluation spans.
+        evaluate_helpers: Helpers that open an evaluation span with its scope.
+    """
+
+    drivers: tuple[KnownCall, ...] = ()
+    workers: tuple[KnownCall, ...] = ()
+    worker_decorators: tuple[KnownCall, ...] = ()
+    shutdowns: tuple[KnownCall, ...] = ()
+    actor_flushers: tuple[KnownCall, ...] = ()
+    binders: tuple[KnownCall, ...] = ()
+    overhead_scopes: tuple[KnownCall, ...] = ()
+    evaluate_helpers: tuple[KnownCall, ...] = ()
+    run_groups: tuple[str, ...] = ()
+    evaluate_groups: tuple[str, ...] = ()
+    overhead: str = ""
+
+
+@dataclass(frozen=True)
 class Vocabulary:
     """All that names mean in one project.
 
@@ -151,10 +230,14 @@ class Vocabulary:
         attachers: Functions and context managers that attach a context to the running code.
         carriers: How a trace context crosses processes.
         metrics: How logger keys become metrics.
+        lifecycle: How telemetry is started and ended in a process.
         constants: String constants of outside libraries by dotted name.
         gates: Functions that ask whether a group is enabled: using one emits the group.
         emitted_spans: Names (or templates) that the library opens by itself.
         emitted_metrics: Metrics that the library records by itself.
+        categories: Efficiency categories.
+        attributes: How attributes get onto spans.
+        bucket_tables: Module-level names of mappings from group to bucket.
         own: Which helpers and classes the project's own table added, for RLT002.
     """
 
@@ -170,10 +253,14 @@ class Vocabulary:
     attachers: tuple[KnownCall, ...] = ()
     carriers: Carriers = field(default_factory=Carriers)
     metrics: Metrics = field(default_factory=Metrics)
+    lifecycle: Lifecycle = field(default_factory=Lifecycle)
     constants: Mapping[str, str] = field(default_factory=dict)
     gates: tuple[KnownCall, ...] = ()
     emitted_spans: tuple[str, ...] = ()
     emitted_metrics: tuple[str, ...] = ()
+    categories: Categories = field(default_factory=Categories)
+    attributes: Attributes = field(default_factory=Attributes)
+    bucket_tables: tuple[str, ...] = ()
     own: frozenset[str] = frozenset()
 
     def bucket_of(self, group: str) -> str:
