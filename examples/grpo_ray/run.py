@@ -74,7 +74,11 @@ def _train(parts: Parts, console: Console) -> list[float]:
             _log_step(parts, step, metrics, timer.wall - started)
             progress.advance(step, metrics)
     wall = timer.wall - begun
-    console.print(f"reward: {rewards[0]:.3f} at the first step, {rewards[-1]:.3f} at the last")
+    console.print(
+        f"reward: {rewards[0]:.3f} at the first step, {rewards[-1]:.3f} at the last\n"
+        f"validation: {parts.validation.example}",
+        highlight=False,
+    )
     print_goodput(console, timer, wall)
     return rewards
 

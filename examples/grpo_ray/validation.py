@@ -10,7 +10,7 @@ from examples.grpo_ray.config import RunConfig
 from examples.grpo_ray.phases import Phases
 from examples.grpo_ray.rollouts import generate
 from examples.grpo_ray.run_logger import RunLogger
-from examples.grpo_ray.task import CipherTask
+from examples.grpo_ray.task import CipherTask, Tokenizer
 from rl_telemetry.instrumentation import evaluate_span
 from rl_telemetry.span_groups import RLSpanGroup
 
@@ -24,6 +24,9 @@ class Validation:
         task: Prompts and verification.
         generators: The generation actors.
         logger: The logger.
+
+    Attributes:
+        example: One prompt of the last validation, its answer and the verdict.
     """
 
     def __init__(
@@ -39,6 +42,7 @@ class Validation:
         self._task = task
         self._generators = generators
         self._logger = logger
+        self.example = ""
 
     def run(self, step: int) -> float:
         """Validate, log the result and return the mean reward.
@@ -58,6 +62,9 @@ class Validation:
             )
             with self._phases.phase(RLSpanGroup.REWARD, "reward_calculation"):
                 rewards = [self._task.reward(g.inputs, g.answers, g.mask) for g in groups]
+        answer = Tokenizer().decode(groups[0].answers[0])
+        verdict = "right" if rewards[0][0] == 1 else f"{rewards[0][0]:.0%} right"
+        self.example = f'"{prompts[0]}" deciphered as "{answer}": {verdict}'
         reward = float(np.mean(rewards))
         self._logger.log_metrics({"reward": reward}, step, "validation")
         return reward
