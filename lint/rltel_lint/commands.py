@@ -12,7 +12,15 @@ import click
 
 from rltel_lint import __version__
 from rltel_lint.errors import UserError
-from rltel_lint.output import Colour, note, terminal_width, use_colour, write_report
+from rltel_lint.output import (
+    Colour,
+    note,
+    terminal_width,
+    use_colour,
+    write_report,
+    write_whole,
+)
+from rltel_lint.report.styles import STYLES, Style
 
 if TYPE_CHECKING:
     from rltel_lint.engine import Result
@@ -73,7 +81,10 @@ _format_option = click.option(
 @click.option("--select", multiple=True, metavar="CODES", help="Report these codes only.")
 @click.option("--ignore", multiple=True, metavar="CODES", help="Do not report these codes.")
 @click.option("--extend-select", multiple=True, metavar="CODES", help="Report these as well.")
-@_format_option
+@click.option("--format", "style", type=click.Choice(STYLES), default="text", show_default=True)
+@click.option("--output-file", type=Path, metavar="FILE", help="Where the report is written.")
+@click.option("--baseline", type=Path, metavar="FILE", help="Findings that are accepted.")
+@click.option("--write-baseline", is_flag=True, help="Accept all findings that there are now.")
 @click.option("--statistics", is_flag=True, help="Count the findings of each code.")
 @click.option(
     "--color",
@@ -89,7 +100,9 @@ _format_option = click.option(
 @_project_options
 def check(
     paths: tuple[str, ...],
-    style: str,
+    style: Style,
+    output_file: Path | None,
+    write_baseline: bool,
     statistics: bool,
     colour: Colour,
     fix: bool,
@@ -102,7 +115,7 @@ def check(
     The whole project is always read; PATHS restrict which findings are shown. CODES are
     codes or their beginnings, separated by commas: RLT101,RLT2.
     """
-    from rltel_lint.outcome import reported
+    from rltel_lint.checking import Check, Presentation
     from rltel_lint.session import PathFilter
 
     started = time.perf_counter()
@@ -110,6 +123,8 @@ def check(
     only = PathFilter(session, paths)
     for path in only.unchecked:
         note(f"note: {path} holds no file of this check; it may be excluded")
+    if write_baseline and (fix or diff):
+        raise UserError("--write-baseline does not go with --fix or --diff; fix first")
     if fix or diff:
         fixed = _fix(session, only, unsafe=unsafe_fixes, write=not diff)
         if diff:
@@ -118,26 +133,19 @@ def check(
         session = fixed.session
     elif unsafe_fixes:
         raise UserError("--unsafe-fixes goes with --fix or --diff")
-    found, counts = _outcome(session)
-    findings = reported(session, only.keep(found))
-    if style == "json":
-        from rltel_lint.fixes.plan import with_edits
-        from rltel_lint.report import json
-
-        texts = {**session.texts.sources, **session.texts.documents}
-        report = json.render_findings(with_edits(findings, texts), counts)
+    done = Check(session, only, *_outcome(session))
+    if write_baseline:
+        write_report(f"{done.write_baseline()}\n")
+        return 0
+    judged = done.judged()
+    coloured = use_colour(colour) and (output_file is None or colour == "always")
+    how = Presentation(style, coloured, statistics, output_file)
+    report = done.report(judged, how, started)
+    if output_file is None:
+        write_report(report)
     else:
-        from rltel_lint.report import text
-
-        report = text.render_findings(
-            findings,
-            counts,
-            time.perf_counter() - started,
-            colour=use_colour(colour),
-            statistics=statistics,
-        )
-    write_report(report)
-    return _FINDINGS if findings else 0
+        write_whole(output_file, report.encode(errors="backslashreplace"))
+    return _FINDINGS if judged.findings else 0
 
 
 @cli.command()

@@ -14,6 +14,7 @@ from rltel_lint.facts.source import SourceFacts
 from rltel_lint.facts.store import FactStore, text_key
 from rltel_lint.findings import Finding
 from rltel_lint.globs import Globs
+from rltel_lint.inspected import count_inspected
 from rltel_lint.inventory import Inventory, take_inventory
 from rltel_lint.project.linked import Project, Settings
 from rltel_lint.rules.base import Review, Reviewed
@@ -127,10 +128,15 @@ def analyse(source: Input, config: Config, store: FactStore | None = None) -> Re
     found = [*source.problems, *_run(project, config)]
     found += _review({**source.sources, **source.documents}, tuple(found), config)
     findings = tuple(sorted(dict.fromkeys(found), key=lambda one: one.sort_key))
-    counts = _counts(project)
+    counts = count_inspected(project, _running(config))
     if store is not None:
         store.save()
     return Result(project, findings, Summary(counts))
+
+
+def _running(config: Config) -> Iterator[str]:
+    """Yields the codes of the rules that run."""
+    return (rule.code for rule in ALL_RULES if config.selects(rule.code, default=rule.default))
 
 
 def _run(project: Project, config: Config) -> Iterator[Finding]:
@@ -142,20 +148,10 @@ def _run(project: Project, config: Config) -> Iterator[Finding]:
 def _review(
     texts: Mapping[str, str], found: tuple[Finding, ...], config: Config
 ) -> Iterator[Finding]:
-    ran = {rule.code for rule in ALL_RULES if config.selects(rule.code, default=rule.default)}
+    ran = frozenset(_running(config))
     for rule in ALL_RULES:
         if issubclass(rule, Review) and rule.code in ran:
-            yield from rule().review(Reviewed(texts, found, frozenset(ran)))
-
-
-def _counts(project: Project) -> dict[str, int]:
-    names = {name for site in project.spans.sites for name in site.name.templates}
-    return {
-        "file": len(project.sources) + len(project.documents.facts),
-        "span": len(names),
-        "group": len(project.groups.names & set(project.group_uses)),
-        "documented span": len(project.documents.of_kind("span")),
-    }
+            yield from rule().review(Reviewed(texts, found, ran))
 
 
 def _settings(source: Input, config: Config) -> Settings:

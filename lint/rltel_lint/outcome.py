@@ -15,6 +15,7 @@ from rltel_lint.results import load_result, result_key, save_result
 from rltel_lint.session import Session
 
 if TYPE_CHECKING:
+    from rltel_lint.baseline import Judged
     from rltel_lint.engine import Result
     from rltel_lint.suppression import Inline
 
@@ -70,6 +71,22 @@ def reported(
         session: The project.
         findings: Of an outcome.
         inline: Which comments count.
+
+    Raises:
+        ConfigError: The project's baseline cannot be used.
+    """
+    return judge(session, unsuppressed(session, findings, inline)).findings
+
+
+def unsuppressed(
+    session: Session, findings: Iterable[Finding], inline: Inline = "any line"
+) -> list[Finding]:
+    """Returns what :func:`reported` returns, with those that the baseline accepts.
+
+    Args:
+        session: The project.
+        findings: Of an outcome.
+        inline: Which comments count.
     """
     from rltel_lint.suppression import Suppressions
 
@@ -77,3 +94,22 @@ def reported(
     suppressions = Suppressions(texts, session.config.per_file_ignores, inline)
     selected = (one for one in findings if session.config.selects(one.code))
     return sorted(suppressions.keep(selected), key=lambda one: one.sort_key)
+
+
+def judge(session: Session, findings: list[Finding]) -> Judged:
+    """Holds back what the project's baseline accepts.
+
+    Args:
+        session: The project.
+        findings: From :func:`unsuppressed`.
+
+    Raises:
+        ConfigError: The baseline cannot be used.
+    """
+    from rltel_lint.baseline import Judged, read_baseline
+
+    if session.baseline is None:
+        return Judged(findings)
+    baseline = read_baseline(session.baseline, session.shown(session.baseline))
+    new, held = baseline.split(findings)
+    return Judged(new, held, baseline)

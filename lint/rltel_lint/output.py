@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
+import stat
 import sys
+import tempfile
+from pathlib import Path
 from typing import Literal, TextIO
 
 from rltel_lint.errors import UserError
@@ -32,6 +36,53 @@ def write_report(text: str) -> None:
     except OSError as error:
         _silence(stream)
         raise UserError(f"cannot write the report: {error.strerror}") from error
+
+
+def write_whole(path: Path, data: bytes) -> None:
+    """Writes a file at once: whoever reads it meanwhile sees the old content or the new one.
+
+    An existing file keeps its mode; through a symbolic link its target is written. What is no
+    regular file, such as a pipe, is written as it is.
+
+    Args:
+        path: The file; its folder must exist.
+        data: Its content.
+
+    Raises:
+        UserError: It cannot be written.
+    """
+    try:
+        target = path.resolve()
+        if target.exists() and not target.is_file():
+            if target.is_dir():
+                raise UserError(f"{path} is a folder; name a file")
+            target.write_bytes(data)
+            return
+        _replace(target, data)
+    except (OSError, RuntimeError) as error:  # a loop of links
+        reason = getattr(error, "strerror", None) or error
+        raise UserError(f"{path} cannot be written: {reason}") from error
+
+
+def _replace(target: Path, data: bytes) -> None:
+    mode = stat.S_IMODE(target.stat().st_mode) if target.exists() else 0o666 & ~_umask()
+    descriptor, name = tempfile.mkstemp(prefix=f".{target.name}.", dir=target.parent)
+    try:
+        with open(descriptor, "wb") as stream:
+            stream.write(data)
+        os.chmod(name, mode)
+        os.replace(name, target)
+    except BaseException:
+        with contextlib.suppress(OSError):
+            os.unlink(name)
+        raise
+
+
+def _umask() -> int:
+    """The bits that new files do not get; it can only be read by setting it."""
+    mask = os.umask(0)
+    os.umask(mask)
+    return mask
 
 
 def note(text: str) -> None:

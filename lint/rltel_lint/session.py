@@ -29,6 +29,7 @@ class Options:
         extend_select: Codes to select besides.
         no_cache: Whether to keep nothing between runs.
         cache_dir: Where facts are kept; ``None`` means ``.rltel-cache`` in the project root.
+        baseline: File with accepted findings; ``None`` takes the configured one.
     """
 
     root: Path | None = None
@@ -39,6 +40,7 @@ class Options:
     extend_select: tuple[str, ...] = ()
     no_cache: bool = False
     cache_dir: Path | None = None
+    baseline: Path | None = None
 
 
 @dataclass(frozen=True)
@@ -51,6 +53,7 @@ class Session:
         texts: What its files contain.
         cache: The folder where facts are kept between runs; ``None`` keeps nothing.
         notes: What the user should know of how the files were found.
+        baseline: The file with accepted findings; ``None`` without one.
     """
 
     root: Path
@@ -58,6 +61,22 @@ class Session:
     texts: Texts
     cache: Path | None = None
     notes: tuple[str, ...] = ()
+    baseline: Path | None = None
+
+    @property
+    def base(self) -> str:
+        """The root relative to the top of its git repository: empty, or with ``/`` at its end."""
+        for folder in (self.root, *self.root.parents):
+            if (folder / ".git").exists():
+                inside = self.root.relative_to(folder).as_posix()
+                return "" if inside == "." else f"{inside}/"
+        return ""
+
+    def shown(self, path: Path) -> str:
+        """Returns a path for messages and reports: relative to the project if it lies inside."""
+        full = path.resolve()
+        inside = full.is_relative_to(self.root)
+        return full.relative_to(self.root).as_posix() if inside else str(path)
 
 
 def open_session(options: Options) -> Session:
@@ -88,7 +107,10 @@ def open_session(options: Options) -> Session:
             f"no Python file to check in {root}; see --root, and source in the configuration",
         )
     cache = None if options.no_cache else options.cache_dir or root / CACHE_FOLDER
-    return Session(root, config, read_files(root, files), cache, notes)
+    baseline = options.baseline
+    if baseline is None and config.baseline is not None:
+        baseline = root / config.baseline
+    return Session(root, config, read_files(root, files), cache, notes, baseline)
 
 
 def _codes(values: Iterable[str], option: str) -> tuple[str, ...]:
@@ -116,6 +138,11 @@ class PathFilter:
             if not any(_is_below(one, prefix) for one in checked)
         )
         """Paths that hold no file of the project, such as excluded ones."""
+
+    @property
+    def restricts(self) -> bool:
+        """Whether anything is left out."""
+        return not all(prefix == "" for prefix in self._prefixes)
 
     def keep(self, findings: Iterable[Finding]) -> tuple[Finding, ...]:
         """Returns the findings at the paths, in the order given."""

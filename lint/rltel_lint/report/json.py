@@ -12,22 +12,27 @@ from rltel_lint.findings import Finding, Place
 VERSION = 1
 
 
-def render_findings(findings: Iterable[Finding], counts: Mapping[str, int]) -> str:
+def render_findings(
+    findings: Iterable[Finding], counts: Mapping[str, int], held: int | None = None
+) -> str:
     """Returns the report of a check.
 
     Args:
         findings: What was found, in the order to report.
         counts: How much was looked at: a noun in the singular and a number.
+        held: How many findings the baseline held back; ``None`` without a baseline.
     """
     reported = [_finding(finding) for finding in findings]
     by_code: dict[str, int] = {}
     for finding in reported:
         by_code[finding["code"]] = by_code.get(finding["code"], 0) + 1
-    summary = {
+    summary: dict[str, Any] = {
         "findings": len(reported),
         "by_code": dict(sorted(by_code.items())),
         "inspected": dict(counts),
     }
+    if held is not None:
+        summary["held_back"] = held
     return dump({"findings": reported, "summary": summary})
 
 

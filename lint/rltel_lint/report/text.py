@@ -20,6 +20,8 @@ def render_findings(
     counts: Mapping[str, int],
     seconds: float,
     *,
+    held: int | None = None,
+    blind: str = "",
     colour: bool = False,
     statistics: bool = False,
 ) -> str:
@@ -29,6 +31,8 @@ def render_findings(
         findings: What was found, in the order to report.
         counts: How much was looked at: a noun in the singular and a number, files first.
         seconds: How long it took.
+        held: How many findings the baseline held back; ``None`` without a baseline.
+        blind: What to say when nothing was recognised; empty otherwise.
         colour: Whether to use terminal colours.
         statistics: Whether to add the number of findings of each code.
     """
@@ -37,7 +41,9 @@ def render_findings(
         lines.append("")
     if statistics and findings:
         lines += [*_statistics(findings), ""]
-    lines.append(_summary(findings, counts, seconds))
+    if blind:
+        lines.append(blind)
+    lines.append(summary(findings, counts, seconds, held))
     return "".join(line + "\n" for line in lines)
 
 
@@ -78,10 +84,24 @@ def _statistics(findings: Iterable[Finding]) -> list[str]:
     return [f"{number:>{width}}  {code}  {name}" for (code, name), number in ordered]
 
 
-def _summary(findings: Sequence[Finding], counts: Mapping[str, int], seconds: float) -> str:
+def summary(
+    findings: Sequence[Finding], counts: Mapping[str, int], seconds: float, held: int | None
+) -> str:
+    """Returns one line: how much was found, in how much, and how long it took.
+
+    Args:
+        findings: What is reported.
+        counts: How much was looked at.
+        seconds: How long it took.
+        held: How many findings the baseline held back; ``None`` without a baseline.
+    """
     inspected = ", ".join(counted(many, noun) for noun, many in counts.items())
-    found = counted(len(findings), "finding") + _fixable(findings)
-    return f"{found} in {inspected}; {seconds:.1f} s" if inspected else f"{found}; {seconds:.1f} s"
+    parts = [counted(len(findings), "finding") + _fixable(findings)]
+    if inspected:
+        parts[0] += f" in {inspected}"
+    if held is not None:
+        parts.append(f"{held or 'none'} held back by the baseline")
+    return "; ".join([*parts, f"{seconds:.1f} s"])
 
 
 def _fixable(findings: Iterable[Finding]) -> str:

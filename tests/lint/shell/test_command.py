@@ -270,7 +270,7 @@ def test_as_a_process(write, command):
     done = command()
     assert done.returncode == 1
     assert done.stdout.startswith(b"pkg/a.py:1:1: RLT000 file contains a NUL character;")
-    assert re.search(rb"\n\n1 finding in .*; \d+\.\d s\n\Z", done.stdout)
+    assert re.search(rb"\n1 finding in .*; \d+\.\d s\n\Z", done.stdout)
     assert done.stderr == b""
 
 
@@ -278,7 +278,8 @@ def test_a_clean_process(write, command):
     write({"pkg/b.py": "x = 1\n"})
     done = command("check")
     assert (done.returncode, done.stderr) == (0, b"")
-    assert done.stdout.startswith(b"no findings in ")
+    assert b"\nno findings in 1 file, no spans" in done.stdout
+    assert done.stdout.startswith(b"no span was recognised")
 
 
 def test_an_empty_project(write, command):
