@@ -126,6 +126,8 @@ class CallFinder:
         while todo:
             word = todo.pop()
             pattern = _named_as_a_whole(word)
+            if not pattern.search(module.facts.text):
+                continue
             for unit in module.facts.all_units():
                 if pattern.search(unit.text):
                     for alias in _aliases(unit, word):

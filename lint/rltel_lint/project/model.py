@@ -270,6 +270,11 @@ class Function(Scope):
         return found
 
     @cached_property
+    def reached(self) -> dict[tuple[str, n.Stmt], list[Binding]]:
+        """What was found out about the bindings in force at a statement."""
+        return {}
+
+    @cached_property
     def statement_of(self) -> dict[n.Node, n.Stmt]:
         """For every expression of the function, its innermost statement."""
         found: dict[n.Node, n.Stmt] = {}

@@ -33,6 +33,13 @@ def reaching(function: Function, name: str, statement: n.Stmt) -> list[Binding]:
     Returns:
         The bindings; never fewer than at run time.
     """
+    known = function.reached.get((name, statement))
+    if known is None:
+        known = function.reached[name, statement] = _reaching(function, name, statement)
+    return known
+
+
+def _reaching(function: Function, name: str, statement: n.Stmt) -> list[Binding]:
     path = function.paths.get(statement)
     if path is None:
         return function.bindings_of(name)

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass, fields, replace
 from functools import cache
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from rltel_lint.facts import nodes as n
 from rltel_lint.findings import Place
@@ -42,9 +42,7 @@ class Keys:
     outside: frozenset[str] = frozenset()
 
     def __or__(self, other: Keys) -> Keys:
-        return Keys(
-            self.found | other.found, self.gaps | other.gaps, self.outside | other.outside
-        )
+        return Keys(self.found | other.found, self.gaps | other.gaps, self.outside | other.outside)
 
     @property
     def closed(self) -> bool:
@@ -110,7 +108,7 @@ def substitute(node: _Node, names: dict[str, n.Expr]) -> _Node:
     """Returns a copy of a tree in which names are replaced by expressions."""
     if isinstance(node, n.Name):
         return names.get(node.id, node)  # type: ignore[return-value]
-    changed: dict[str, object] = {}
+    changed: dict[str, Any] = {}
     for field in fields(node):
         value = getattr(node, field.name)
         new = _substituted(value, names)

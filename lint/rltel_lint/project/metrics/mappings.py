@@ -7,39 +7,37 @@ a gap, so that nobody takes the keys that were found for all there are.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 
 from rltel_lint.facts import nodes as n
 from rltel_lint.project.binding import EMPTY, Frame
+from rltel_lint.project.callers import CallerFinder
 from rltel_lint.project.calls import CallFinder, CallSite
 from rltel_lint.project.evaluate import Evaluator
-from rltel_lint.project.keys import (
+from rltel_lint.project.metrics.keys import (
     NO_KEYS,
     Keys,
-    from_outside,
     gap,
     key_at,
-    names_in,
-    substitute,
     union,
 )
-from rltel_lint.project.loops import Loops
+from rltel_lint.project.metrics.loops import Loops
+from rltel_lint.project.metrics.results import Results, elsewhere, returns
+from rltel_lint.project.metrics.writers import Writers
 from rltel_lint.project.model import Binding, Class, Function, Module, Scope
 from rltel_lint.project.reaching import reaching
-from rltel_lint.project.records import Records
 from rltel_lint.project.resolve import External, Instance, Resolver
 from rltel_lint.project.uses import Uses
-from rltel_lint.project.writers import Writers
 
 _DEPTH = 40
-_STEPS = 4000
-COPYING = frozenset({"dict", "OrderedDict", "MappingProxyType", "ChainMap", "UserDict"})
-_COPIES = frozenset({"copy", "deepcopy"})
-_FIELDS = frozenset({"asdict", "vars", "model_dump", "_asdict", "to_dict"})
-_PASSING = frozenset({"ray.get", "ray.put", "copy.copy", "copy.deepcopy", "typing.cast"})
-# Results of these hold what they were given, or what the project wrote elsewhere.
-_HANDS_ON = ("ray.", "torch.", "numpy.", "functools.", "itertools.", "builtins.", "asyncio.")
-_HANDS_ON += ("collections.", "concurrent.", "operator.", "contextlib.", "json.", "jax.")
+_STEPS = 1000
+_UNTOUCHED = 1_000_000
+
+
+class _GapError(Exception):
+    """A reason why not all keys are known was found, and that was the question."""
 
 
 class Mappings:
@@ -47,7 +45,8 @@ class Mappings:
 
     Args:
         resolver: Resolves names.
-        finder: Finds callers.
+        finder: Finds what a call runs.
+        callers: Finds callers.
         evaluator: Evaluates keys.
         uses: Finds the uses of names.
         is_logger: Whether a call logs a mapping: such a call does not write into it.
@@ -57,19 +56,22 @@ class Mappings:
         self,
         resolver: Resolver,
         finder: CallFinder,
+        callers: CallerFinder,
         evaluator: Evaluator,
         uses: Uses,
         is_logger: Callable[[CallSite], bool],
     ) -> None:
         self._resolver = resolver
-        self._finder = finder
+        self._callers = callers
         self._evaluator = evaluator
-        self._records = Records(resolver)
+        self._results = Results(self, resolver, finder, evaluator)
         self._loops = Loops(self, evaluator, resolver)
         self._writers = Writers(self, resolver, finder, evaluator, uses, is_logger)
-        self._depth = 0
         self._steps = 0
-        self._active: set[tuple[int, int]] = set()
+        self._active: dict[tuple[n.Expr, int], int] = {}
+        self._lowest = _UNTOUCHED
+        self._is_impatient = False
+        self._known: dict[tuple[n.Expr, Scope, n.Stmt | None], Keys] = {}
 
     # -- entry --------------------------------------------------------------------------
 
@@ -84,33 +86,60 @@ class Mappings:
             at: The statement of ``scope`` that holds it.
             frame: Arguments of the functions that are looked at from a call.
         """
-        if self._depth == 0:
-            self._steps = 0
-        self._steps += 1
-        key = (id(expr), id(frame))
+        known = self._known.get((expr, scope, at)) if frame is EMPTY else None
+        if known is not None:
+            return known
+        depth = len(self._active)
+        self._steps = self._steps + 1 if depth else 0
+        key = (expr, id(frame))
         if key in self._active:
+            self._lowest = min(self._lowest, self._active[key])
             return NO_KEYS  # what it adds to itself
-        if self._depth > _DEPTH or self._steps > _STEPS:
+        if depth > _DEPTH or self._steps > _STEPS:
+            self._lowest = -1
             return gap("it goes through too many hands")
-        self._depth += 1
-        self._active.add(key)
+        self._active[key] = depth
+        before, self._lowest = self._lowest, _UNTOUCHED
         try:
-            return self._of(expr, scope, at, frame)
+            found = self._of(expr, scope, at, frame)
         finally:
-            self._depth -= 1
-            self._active.discard(key)
+            del self._active[key]
+        if self._is_impatient and found.gaps:
+            raise _GapError
+        if self._lowest >= depth and frame is EMPTY:
+            self._known[expr, scope, at] = found  # nothing was cut off on the way
+        self._lowest = min(before, self._lowest if self._lowest < depth else _UNTOUCHED)
+        return found
+
+    def has_gap(self, expr: n.Expr, scope: Scope, at: n.Stmt | None, frame: Frame = EMPTY) -> bool:
+        """Whether a mapping may have keys that are not known; stops at the first reason."""
+        self._is_impatient = True
+        try:
+            return bool(self.of(expr, scope, at, frame).gaps)
+        except _GapError:
+            return True
+        finally:
+            self._is_impatient, self._lowest = False, _UNTOUCHED
 
     def key(self, expr: n.Expr, scope: Scope, at: n.Stmt | None, frame: Frame) -> Keys:
         """Returns the mapping with the one key that an expression evaluates to."""
-        if isinstance(expr, n.Name):
-            copied = self._loops.copied(expr.id, scope, at, frame)
-            if copied is not None:
-                return copied
         place = scope.place(expr)
-        found = []
-        for variant in self._loops.variants(expr, scope, at, frame):
-            found.append(key_at(self._evaluator.of(variant, scope, at, frame), place))
-        return union(found)
+        with self._patient():
+            if isinstance(expr, n.Name) and self._shadow(expr, at) is None:
+                copied = self._loops.copied(expr.id, scope, at, frame)
+                if copied is not None:
+                    return copied
+            variants = self._loops.variants(expr, scope, at, frame)
+        return union(key_at(self._evaluator.of(one, scope, at, frame), place) for one in variants)
+
+    @contextmanager
+    def _patient(self) -> Iterator[None]:
+        """What is looked at inside may have gaps without the question being answered."""
+        before, self._is_impatient = self._is_impatient, False
+        try:
+            yield
+        finally:
+            self._is_impatient = before
 
     def _of(self, expr: n.Expr, scope: Scope, at: n.Stmt | None, frame: Frame) -> Keys:
         def inner(part: n.Expr) -> Keys:
@@ -122,9 +151,12 @@ class Mappings:
                 for key, value in expr.items
             )
         if isinstance(expr, n.Name):
+            shadow = self._shadow(expr, at)
+            if shadow is not None:
+                return self._shadowed(shadow, scope, at, frame)
             return self._name(expr.id, scope, at, frame)
         if isinstance(expr, n.Call):
-            return self._call(expr, scope, at, frame)
+            return self._results.of(expr, scope, at, frame)
         if isinstance(expr, n.Attribute):
             return self._attribute(expr, scope, at, frame)
         if isinstance(expr, n.Comprehension) and expr.key is not None:
@@ -147,12 +179,23 @@ class Mappings:
         bindings, where = self._resolver.lookup(name, scope)
         if where is None:
             return gap(f"{name} is not defined in the project")
+        if re.search(rf"\b(?:global|nonlocal)\b[^\n#]*\b{name}\b", where.module.facts.text):
+            return gap(f"{name} is rebound from elsewhere")
         local = isinstance(where, Function) and where is scope and at is not None
         if isinstance(where, Function) and local and at is not None:
             bindings = reaching(where, name, at)
         bound = union(self._bound(binding, name, where, frame) for binding in bindings)
         nodes = frozenset(binding.node for binding in bindings) if local else None
         return bound | self._writers.of_name(name, where, frame, nodes)
+
+    def _shadow(self, expr: n.Name, at: n.Stmt | None) -> Binding | None:
+        return self._evaluator.shadows.binding(expr, at) if at is not None else None
+
+    def _shadowed(self, shadow: Binding, scope: Scope, at: n.Stmt | None, frame: Frame) -> Keys:
+        """A variable of a comprehension or a parameter of a lambda."""
+        if shadow.element_of is None:
+            return gap("it is an argument")
+        return self._element_of(shadow.element_of, scope, at, frame)
 
     def _bound(self, binding: Binding, name: str, where: Scope, frame: Frame) -> Keys:
         node = binding.node
@@ -182,7 +225,7 @@ class Mappings:
         original = next((first for first, bound in node.names if bound == name), name)
         if isinstance(source, Module):
             return self._name(original, source, None, EMPTY)
-        return from_outside(f"{source.name}.{original}") if source else gap("it is imported")
+        return elsewhere(f"{source.name}.{original}") if source else gap("it is imported")
 
     def _parameter(self, node: n.Parameter, where: Scope, frame: Frame) -> Keys:
         if not isinstance(where, Function) or node.kind == "*":
@@ -198,12 +241,16 @@ class Mappings:
             if passed.expr is None:
                 return gap(f"{node.name} is passed by unpacking")
             return self.of(passed.expr, passed.scope, passed.statement, passed.frame)
-        callers = self._evaluator.callers(where)
-        if not callers:
-            return default | gap(f"{where.label} has no caller that passes {node.name}")
+        callers = self._callers.of(where)
         if node.kind == "**":
-            return union(self._left_over(site, where) for site in callers)
-        return union(self._from_caller(site, where, node, default) for site in callers)
+            found = [self._left_over(site, where) for site in callers.sites]
+        else:
+            found = [self._from_caller(site, where, node, default) for site in callers.sites]
+        if not found:
+            found.append(default | gap(f"{where.label} has no caller that passes {node.name}"))
+        elif not callers.complete:
+            found.append(gap(f"{where.label} may be called from elsewhere"))
+        return union(found)
 
     def _from_caller(
         self, site: CallSite, function: Function, node: n.Parameter, default: Keys
@@ -263,8 +310,8 @@ class Mappings:
             return self.of(value.elements[index], where, at, frame)
         if isinstance(value, n.Call):
             found = []
-            for function, entered in self._runs(value, where, at, frame):
-                for statement in _returns(function):
+            for function, entered in self._results.runs(value, where, at, frame):
+                for statement in returns(function):
                     if statement.value is not None:
                         found.append(
                             self._item(statement.value, index, width, function, statement, entered)
@@ -277,13 +324,13 @@ class Mappings:
 
     def _attribute(self, expr: n.Attribute, scope: Scope, at: n.Stmt | None, frame: Frame) -> Keys:
         if expr.attr == "__dict__":
-            return self._fields(expr.base, scope)
+            return self._results.fields(expr.base, scope)
         found: list[Keys] = []
         for base in self._resolver.of(expr.base, scope):
             if isinstance(base, Module):
                 found.append(self._name(expr.attr, base, None, EMPTY))
             elif isinstance(base, External):
-                found.append(from_outside(f"{base.name}.{expr.attr}"))
+                found.append(elsewhere(f"{base.name}.{expr.attr}"))
             cls = base.cls if isinstance(base, Instance) else base
             if isinstance(cls, Class):
                 found.append(self._of_class(cls, expr.attr))
@@ -295,12 +342,10 @@ class Mappings:
         for holder in self._resolver.mro(cls):
             methods = holder.methods_named(attr)
             if methods:
-                return union(self.returned(method, EMPTY) for method in methods)
+                return union(self._results.returned(method, EMPTY) for method in methods)
         return self._writers.of_attribute(attr, cls)
 
-    def _looked_up(
-        self, expr: n.Subscript, scope: Scope, at: n.Stmt | None, frame: Frame
-    ) -> Keys:
+    def _looked_up(self, expr: n.Subscript, scope: Scope, at: n.Stmt | None, frame: Frame) -> Keys:
         displays = self._evaluator.displays(expr.base, scope, at)
         if displays is None or not all(isinstance(d, n.Dict) for d, _ in displays):
             return gap("it is looked up in something unknown")
@@ -317,127 +362,14 @@ class Mappings:
     def _comprehension(
         self, expr: n.Comprehension, key: n.Expr, scope: Scope, at: n.Stmt | None, frame: Frame
     ) -> Keys:
-        if isinstance(key, n.Name):
-            copied = self._loops.copied_in(expr.loops, key.id, scope, at, frame)
-            if copied is not None:
-                return copied
         place = scope.place(key)
-        variants = self._loops.variants_in(expr.loops, key, scope, at, frame)
-        return union(
-            key_at(self._evaluator.of(one, scope, at, frame), place) for one in variants
-        )
-
-    # -- calls --------------------------------------------------------------------------
-
-    def _call(self, expr: n.Call, scope: Scope, at: n.Stmt | None, frame: Frame) -> Keys:
-        func = expr.func
-        entities = self._resolver.of(func, scope)
-        outside = sorted(e.name for e in entities if isinstance(e, External))
-        last = func.attr if isinstance(func, n.Attribute) else n.dotted(func) or ""
-        found = [self.returned(f, entered) for f, entered in self._runs(expr, scope, at, frame)]
-        classes = [entity for entity in entities if isinstance(entity, Class)]
-        found += [self._constructed(cls, expr, scope, at, frame) for cls in classes]
-        if found:
-            return union(found)
-        if isinstance(func, n.Attribute):
-            known = self._method(expr, func, scope, at, frame, outside)
-            if known is not None:
-                return known
-        if last in COPYING:
-            return self.merged(expr, scope, at, frame)
-        if last in {"defaultdict", "Counter"}:
-            rest = expr.args[1:] if last == "defaultdict" else expr.args
-            return self.merged(n.Call(expr.at, func, rest), scope, at, frame)
-        if last in _FIELDS and expr.args:
-            return self._fields(expr.args[0].value, scope)
-        if last == "field":
-            return self._default_factory(expr, scope)
-        if _PASSING.intersection(outside) and expr.args:
-            return self.of(expr.args[-1].value, scope, at, frame)
-        return self._foreign(expr, scope, at, frame, outside)
-
-    def _method(
-        self,
-        expr: n.Call,
-        func: n.Attribute,
-        scope: Scope,
-        at: n.Stmt | None,
-        frame: Frame,
-        outside: list[str],
-    ) -> Keys | None:
-        """The result of a method that gives a mapping made of another, if it is one."""
-        if func.attr == "fromkeys" and expr.args:
-            return self.of_elements(expr.args[0].value, scope, at, frame)
-        if func.attr in _COPIES and not expr.args:
-            return self.of(func.base, scope, at, frame)
-        if func.attr in _FIELDS and not expr.args:
-            return self._fields(func.base, scope)
-        if func.attr in {"items"} and not expr.args and not outside:
-            return self.of(func.base, scope, at, frame)
-        return None
-
-    def _runs(
-        self, call: n.Call, scope: Scope, at: n.Stmt | None, frame: Frame
-    ) -> Iterator[tuple[Function, Frame]]:
-        """Yields the project's functions that a call runs, with their arguments."""
-        site = CallSite(call, scope, at or n.Jump(call.at, "pass"))
-        for target in self._finder.called(site):
-            if isinstance(target, Function):
-                bound = self._evaluator.bound(site, target, frame)
-                yield target, frame.entering(target, bound)
-
-    def returned(self, function: Function, frame: Frame) -> Keys:
-        """Returns the keys of what a function returns."""
-        if function.node.is_generator:
-            return gap(f"{function.label} is a generator")
-        found = [
-            self.of(statement.value, function, statement, frame)
-            for statement in _returns(function)
-            if statement.value is not None
-        ]
-        return union(found) if found else gap(f"{function.label} returns nothing")
-
-    def _constructed(
-        self, cls: Class, call: n.Call, scope: Scope, at: n.Stmt | None, frame: Frame
-    ) -> Keys:
-        bases = {name.rpartition(".")[2] for name in self._resolver.external_bases(cls)}
-        if "TypedDict" in bases:
-            return self.merged(call, scope, at, frame)
-        if bases & {"dict", "UserDict", "OrderedDict"}:
-            return self.merged(call, scope, at, frame) | gap(f"{cls.name} is a mapping of its own")
-        return gap(f"{cls.name} is a class of its own")
-
-    def _default_factory(self, call: n.Call, scope: Scope) -> Keys:
-        factory = call.keyword("default_factory")
-        if isinstance(factory, n.Lambda):
-            return self.of(factory.body, scope)
-        if factory is not None and n.dotted(factory) == "dict":
-            return NO_KEYS
-        return gap("it is a field")
-
-    def _fields(self, expr: n.Expr, scope: Scope) -> Keys:
-        classes = [
-            entity.cls
-            for entity in self._resolver.of(expr, scope)
-            if isinstance(entity, Instance) and isinstance(entity.cls, Class)
-        ]
-        if not classes:
-            return gap("the class of the fields is not known")
-        return union(self._records.fields(cls) for cls in classes)
-
-    def _foreign(
-        self, expr: n.Call, scope: Scope, at: n.Stmt | None, frame: Frame, outside: list[str]
-    ) -> Keys:
-        """What a function from elsewhere returns: perhaps what it was given, perhaps its own."""
-        given = union(
-            self.of(arg.value, scope, at, frame)
-            for arg in expr.args
-            if isinstance(arg.value, (n.Name, n.Dict, n.Attribute))
-        )
-        name = outside[0] if outside else ""
-        if not name or name.startswith(_HANDS_ON):
-            return given | gap(f"it is the result of {name or 'a call'}")
-        return given | from_outside(name)
+        with self._patient():
+            if isinstance(key, n.Name):
+                copied = self._loops.copied_in(expr.loops, key.id, scope, at, frame)
+                if copied is not None:
+                    return copied
+            variants = self._loops.variants_in(expr.loops, key, scope, at, frame)
+        return union(key_at(self._evaluator.of(one, scope, at, frame), place) for one in variants)
 
     # -- pieces -------------------------------------------------------------------------
 
@@ -492,10 +424,3 @@ class Mappings:
         if isinstance(expr, (n.Name, n.Attribute)):
             return self.of(expr, scope, at, frame)
         return gap("it loops over something unknown")
-
-
-def _returns(function: Function) -> Iterator[n.Return]:
-    return (statement for statement in function.paths if isinstance(statement, n.Return))
-
-
-__all__ = ["Mappings", "names_in", "substitute"]
