@@ -99,7 +99,12 @@ def run_flake8(
     finale: str = "",
     variables: Mapping[str, str] | None = None,
 ) -> Run:
-    """Runs flake8 in a folder, with Python code around it where a test wants to look inside."""
+    """Runs flake8 in a folder, with Python code around it where a test wants to look inside.
+
+    One process is enough for a small project; tests of several say ``-j``.
+    """
+    if not any(argument.startswith("-j") for argument in arguments):
+        arguments = ("-j1", *arguments)
     path = os.pathsep.join([str(LINT), os.environ.get("PYTHONPATH", "")]).rstrip(os.pathsep)
     environment = {**os.environ, "PYTHONPATH": path, **(variables or {})}
     data = stdin.encode() if isinstance(stdin, str) else stdin or b""
@@ -212,7 +217,9 @@ def _generated(number: int) -> tuple[dict[str, str], set[tuple[str, int, str]], 
             planted.add((path, line, "RLT401"))
         if index % 21 == 0:
             files[path] += "\n\ndef quiet():  # noqa: RLT101\n    return 2\n"
-            planted.add((path, files[path][: files[path].index("# noqa")].count("\n") + 1, "RLT001"))
+            planted.add(
+                (path, files[path][: files[path].index("# noqa")].count("\n") + 1, "RLT001")
+            )
     return files, planted, rows
 
 

@@ -11,8 +11,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from rltel_lint.locking import exclusive
 
+from rltel_lint.locking import exclusive
 from tests.lint.flake8.conftest import LINT, Write, drifted, run_flake8
 
 _HOLD = """
@@ -47,9 +47,7 @@ def holder(lock: Path) -> Iterator[subprocess.Popen[str]]:
         process.kill()
 
 
-def test_nobody_gets_the_lock_while_it_is_held(
-    lock: Path, holder: subprocess.Popen[str]
-) -> None:
+def test_nobody_gets_the_lock_while_it_is_held(lock: Path, holder: subprocess.Popen[str]) -> None:
     with exclusive(lock, 0.1) as held:
         assert not held
 
@@ -81,7 +79,7 @@ def test_flake8_does_the_work_alone_when_a_holder_takes_too_long(
 ) -> None:
     root = project({"pkg/train.py": drifted()})
     impatient = "import rltel_lint.locking as l; l.exclusive.__wrapped__.__defaults__ = (0.2,)"
-    run = run_flake8(root, "-j1", "--select", "RLT", ".", prelude=impatient)
+    run = run_flake8(root, "--select", "RLT", ".", prelude=impatient)
     assert run.lines == [("pkg/train.py", 6, "RLT101")]
 
 

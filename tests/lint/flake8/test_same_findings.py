@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import shutil
 from pathlib import Path
 
@@ -74,11 +73,10 @@ def test_the_example_project_with_a_renamed_span(tmp_path: Path) -> None:
     shutil.copytree(ROOT / "examples", root / "examples")
     shutil.copytree(ROOT / "docs", root / "docs")
     (root / "pyproject.toml").write_text("[tool.rltel-lint]\nselect = ['RLT']\n")
-    source = root / "examples/grpo_ray/trainer.py"
-    text = source.read_text()
-    name = re.search(r'"(rl\.[a-z_.]+)"', text)
-    assert name is not None
-    source.write_text(text.replace(name[0], '"rl.renamed_by_a_test"'))
+    source = root / "examples/grpo_ray/generation.py"
+    name = '"rl.generation.load_weights"'
+    assert name in source.read_text()
+    source.write_text(source.read_text().replace(name, '"rl.renamed_by_a_test"'))
 
     run = run_flake8(root, "-j2", "--select", "RLT", ".")
     assert run.found == run_command(root)
