@@ -10,6 +10,7 @@ from rltel_lint.facts import nodes as n
 from rltel_lint.facts.entries import DocumentFacts
 from rltel_lint.facts.source import SourceFacts
 from rltel_lint.findings import Place
+from rltel_lint.project.buckets import BucketTable, bucket_tables
 from rltel_lint.project.calls import CallFinder
 from rltel_lint.project.carriers import CarrierFacts
 from rltel_lint.project.categories import Categories
@@ -104,6 +105,11 @@ class Project:
     def uses(self) -> Uses:
         """Where names and attributes are used, and what stands around an expression."""
         return Uses(self.modules, self.resolver, self.finder)
+
+    @cached_property
+    def bucket_tables(self) -> list[BucketTable]:
+        """The tables that give groups their bucket."""
+        return bucket_tables(self.vocabulary, self.modules, self.evaluator, self.span_finder)
 
     @cached_property
     def categories(self) -> Categories:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from rltel_lint.rules import carriers, categories, groups, lifecycle, nesting, reading, spans, spelling, suppressions
+from rltel_lint.rules import buckets, carriers, categories, groups, lifecycle, metrics, nesting, reading, spans, spelling, suppressions
 from rltel_lint.rules.base import Rule
 
 ALL_RULES: tuple[type[Rule], ...] = (
@@ -18,6 +18,8 @@ ALL_RULES: tuple[type[Rule], ...] = (
     groups.UnregisteredGroup,
     groups.PresetDrift,
     groups.GroupsDocumentedDiffer,
+    buckets.BucketDrift,
+    buckets.GroupInNoPreset,
     carriers.DispatchedWithoutCarrier,
     carriers.CarrierNotAccepted,
     carriers.AcceptingNeverDispatched,
@@ -29,6 +31,8 @@ ALL_RULES: tuple[type[Rule], ...] = (
     nesting.CountedTwice,
     nesting.AttachedAcrossYield,
     spelling.EfficiencyGroupThroughLeafHelper,
+    metrics.KeyNeverLogged,
+    metrics.KeyUnderOtherPrefix,
     categories.UndeclaredCategory,
     categories.UnmeasuredCategory,
     categories.CategoriesRestated,
