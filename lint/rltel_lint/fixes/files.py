@@ -77,6 +77,15 @@ def _encode(path: Path, old: bytes, text: str) -> bytes:
     return (_BOM if old.startswith(_BOM) else b"") + text.encode()
 
 
+def byte_order_mark(path: Path) -> str:
+    """Returns the byte order mark that a file begins with; empty without one."""
+    try:
+        with path.open("rb") as stream:
+            return "\ufeff" if stream.read(len(_BOM)) == _BOM else ""
+    except OSError:
+        return ""
+
+
 def replace_bytes(path: Path, data: bytes) -> None:
     """Replaces the content of a file at once, keeping its mode and, where allowed, its owner.
 

@@ -15,6 +15,7 @@ from rltel_lint.fixes.edits import Lines, NotApplicable, edit
 Range = tuple[int, int]
 """Offsets of an element: its first character, and the one after its last."""
 
+_COMMA = re.compile(r"(?:[\s)]|#[^\n]*\n)*,")
 _TAIL = re.compile(r"[ \t]*(?:#[^\n]*)?\n")
 
 
@@ -99,11 +100,9 @@ def remove(
 
 
 def _comma(text: str, end: int, close: int) -> int | None:
-    """The offset of the comma behind an element, past closing parentheses of its own."""
-    at = end
-    while at < close and (text[at].isspace() or text[at] == ")"):
-        at += 1
-    return at if at < close and text[at] == "," else None
+    """The offset of the comma behind an element, past comments and its own parentheses."""
+    found = _COMMA.match(text, end)
+    return found.end() - 1 if found and found.end() <= close else None
 
 
 def _indent(text: str, start: int) -> str | None:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 from rltel_lint.findings import Finding
 from rltel_lint.fixes.diff import unified_diff
-from rltel_lint.fixes.files import write_texts
+from rltel_lint.fixes.files import byte_order_mark, write_texts
 from rltel_lint.fixes.rounds import Mended, mend
 from rltel_lint.session import Session
 
@@ -48,7 +48,7 @@ def fix_session(
     mended = mend(
         texts, lambda changed: report(_with_texts(session, changed)), wanted, unsafe=unsafe
     )
-    diff = unified_diff(texts, mended.texts)
+    diff = _diff(session, texts, mended.texts)
     notes = [
         f"note: {one.place}: the fix of {one.code} was left out: {reason}"
         for one, reason in mended.refused
@@ -66,6 +66,15 @@ def fix_session(
         _with_texts(session, {**texts, **now}),
         diff,
         (*notes, *(f"note: {note}" for note in written.notes)),
+    )
+
+
+def _diff(session: Session, before: Mapping[str, str], after: Mapping[str, str]) -> str:
+    """The difference as files have it: texts are read without their byte order marks."""
+    marks = {path: byte_order_mark(session.root / path) for path in after}
+    return unified_diff(
+        {path: marks[path] + before[path] for path in after},
+        {path: marks[path] + text for path, text in after.items()},
     )
 
 

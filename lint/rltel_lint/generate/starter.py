@@ -92,11 +92,11 @@ def _settings(old: Config, new: Config) -> str:
 
 
 def _page(project: Project, inventory: Inventory) -> str:
+    if not rows_of("span", project, inventory):
+        return ""
     text = _HEAD
     for kind, title in _TITLES.items():
         if rows_of(kind, project, inventory):
             word = _WORDS[kind]
             text += f"\n## {title}\n\n<!-- rltel: begin {word} -->\n<!-- rltel: end -->\n"
-    if text == _HEAD:
-        return ""
     return generate({PAGE: text}, project, inventory).texts.get(PAGE, text)

@@ -287,13 +287,13 @@ def add_row(
 
 def remove_row(project: Project, row: DocumentEntry) -> Fix | None:
     """Offers, as a guess, to remove a row that documents nothing else."""
-    lines = [
-        other
-        for other in project.documents.entries
-        if (other.place.path, other.place.line) == (row.place.path, row.place.line)
-    ]
-    if not _is_written(row) or len(lines) > 1 or len(row.names) > 1:
+    others = [other for other in _entries_of(project, row.place.path) if other is not row]
+    if not _is_written(row) or len(row.names) > 1:
         return None
+    if any(other.place.line == row.place.line for other in others):
+        return None
+    if not any(other.table == row.table for other in others):
+        return None  # a table without rows is nobody's wish
     return Fix(f'remove the row "{row.text}"', (RemoveRow(row.place),), safe=False)
 
 

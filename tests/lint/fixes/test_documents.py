@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+
 from tests.lint.fixes.support import check, codes, mended, text
 
 CODE = """

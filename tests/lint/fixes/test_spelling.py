@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+
 from tests.lint.fixes.support import check, codes, mended, text
 
 DOCS = text(
@@ -175,22 +176,22 @@ CASES = {
     ),
     "a long import becomes one name a line": (
         """
-        from rl_telemetry.instrumentation import accepts_trace_context, current_trace_carrier, managed_span
+        from rl_telemetry.instrumentation import current_trace_carrier, managed_span, trace_fn
 
-        accepts_trace_context(current_trace_carrier)
+        trace_fn(current_trace_carrier)
         with managed_span("job", "rl.a.b"):
             with managed_span("reward", "rl.a.c"):
                 ...
         """,
         """
         from rl_telemetry.instrumentation import (
-            accepts_trace_context,
             current_trace_carrier,
             managed_span,
+            trace_fn,
             umbrella_span,
         )
 
-        accepts_trace_context(current_trace_carrier)
+        trace_fn(current_trace_carrier)
         with umbrella_span("job", "rl.a.b"):
             with managed_span("reward", "rl.a.c"):
                 ...
