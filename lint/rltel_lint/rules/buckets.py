@@ -12,6 +12,7 @@ from rltel_lint.project.groups import Group
 from rltel_lint.project.linked import Project
 from rltel_lint.project.spans import SpanSite
 from rltel_lint.rules.base import Rule
+from rltel_lint.rules.offers import take_out
 from rltel_lint.rules.wording import nearest, quoted
 
 _BUCKETS = frozenset({"productive", "overhead", "idle", "wasted"})
@@ -121,6 +122,7 @@ class BucketDrift(Rule):
                     entry.place,
                     f'{table.name} has a bucket for "{entry.group}", which is an umbrella group '
                     "and counts in none; take it out",
+                    fix=take_out(entry.place, f'"{entry.group}"'),
                 )
             elif entry.group not in groups.names and groups.closed and groups.names:
                 near = nearest(entry.group, groups.names)
@@ -129,6 +131,12 @@ class BucketDrift(Rule):
                     entry.place,
                     f'{table.name} has a bucket for "{entry.group}", which is registered nowhere; '
                     f"{hint}",
+                    # A group that lacks its bucket may have been meant.
+                    fix=take_out(
+                        entry.place,
+                        f'"{entry.group}"',
+                        safe=near is None or near in {one.group for one in table.entries},
+                    ),
                 )
             elif (
                 entry.group in own
@@ -140,6 +148,7 @@ class BucketDrift(Rule):
                     entry.place,
                     f'{table.name} has a bucket for "{entry.group}", which no span uses; open a '
                     "span under it, take it out, or document the group as reserved",
+                    fix=take_out(entry.place, f'"{entry.group}"'),
                 )
 
     # -- documents ----------------------------------------------------------------------

@@ -9,6 +9,7 @@ from rltel_lint.findings import Finding, Place
 from rltel_lint.project.categories import Categories, Entry
 from rltel_lint.project.linked import Project
 from rltel_lint.rules.base import Rule
+from rltel_lint.rules.offers import take_out
 from rltel_lint.rules.wording import listed, nearest, quoted
 
 _SHARED = 0.6
@@ -128,6 +129,7 @@ class UnmeasuredCategory(Rule):
                     entry.place,
                     f'category "{entry.name}" is declared in {table.name}, but nothing measures '
                     f"it; {remedy}",
+                    fix=take_out(entry.place, f'"{entry.name}"', safe=False),
                 )
 
 

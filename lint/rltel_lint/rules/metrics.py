@@ -10,6 +10,7 @@ from rltel_lint.findings import Finding
 from rltel_lint.project.linked import Project
 from rltel_lint.project.metrics import Emission, MetricField, MetricRow
 from rltel_lint.rules.base import Rule
+from rltel_lint.rules.offers import take_out
 from rltel_lint.rules.wording import listed, nearest, quoted
 
 _SHOWN = 3
@@ -110,7 +111,8 @@ class KeyNeverLogged(Rule):
         keys = [one.row.key for one in dead]
         what = quoted(keys).replace(" and ", " or ") or "any key"
         message = _nothing_logs(what, f'field "{field.name}"', keys, field.prefixes, project)
-        return self.finding(field.place, message)
+        fix = take_out(field.place, f'field "{field.name}"', safe=False)
+        return self.finding(field.place, message, fix=fix)
 
     def _dead_key(
         self, one: _Declaration, declarations: list[_Declaration], project: Project
@@ -122,8 +124,10 @@ class KeyNeverLogged(Rule):
                 f'nothing logs "{key}" under {_prefixes(one.prefixes)}; {one.feeds} lives on '
                 f'{quoted(live)}, so remove "{key}"'
             )
-        else:
-            message = _nothing_logs(f'"{key}"', one.feeds, [key], one.prefixes, project)
+            own = [d for d in declarations if d.row.place == one.row.place]
+            fix = take_out(one.row.place, f'"{key}"') if len(own) == 1 else None
+            return self.finding(one.row.place, message, fix=fix)
+        message = _nothing_logs(f'"{key}"', one.feeds, [key], one.prefixes, project)
         return self.finding(one.row.place, message)
 
 

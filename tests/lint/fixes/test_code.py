@@ -1,9 +1,10 @@
-"""Carriers (RLT301, RLT302, RLT305), streams (RLT405) and presets (RLT203) in Python files."""
+"""Carriers (RLT301, RLT302, RLT305), streams (RLT405), lists and maps (RLT203, RLT205, RLT501)."""
 
 from __future__ import annotations
 
 import pytest
 
+from rltel_lint.config import Config
 from tests.lint.fixes.support import check, codes, mended, text
 
 CASES = {
@@ -249,6 +250,56 @@ CASES = {
         "RLT203",
         True,
     ),
+    "dead entries of the bucket table": (
+        """
+        from rl_telemetry.instrumentation import managed_span
+        from rl_telemetry.registry import SpanRegistry
+
+        SpanRegistry.register("search", ["search", "idle"])
+        DEFAULT_GROUP_BUCKET = {
+            "search": "productive",
+            "serach": "productive",  # spelled wrong
+            "idle": "overhead"
+        }
+        with managed_span("search", "rl.search.run"):
+            ...
+        """,
+        """
+        from rl_telemetry.instrumentation import managed_span
+        from rl_telemetry.registry import SpanRegistry
+
+        SpanRegistry.register("search", ["search", "idle"])
+        DEFAULT_GROUP_BUCKET = {
+            "search": "productive"
+        }
+        with managed_span("search", "rl.search.run"):
+            ...
+        """,
+        "RLT205",
+        True,
+    ),
+    "a category that nothing measures": (
+        """
+        WALL_CLOCK_EFFICIENCY_CATEGORIES = [
+            "idle/refit_bubble", "idle/validation"  # two
+        ]
+
+        def refit(timer):
+            with timer.time("idle/refit_bubble"):
+                ...
+        """,
+        """
+        WALL_CLOCK_EFFICIENCY_CATEGORIES = [
+            "idle/refit_bubble"  # two
+        ]
+
+        def refit(timer):
+            with timer.time("idle/refit_bubble"):
+                ...
+        """,
+        "RLT602",
+        False,
+    ),
     "a dead member that may be another group": (
         """
         from rl_telemetry.instrumentation import managed_span
@@ -311,6 +362,30 @@ def test_a_stream_that_only_a_person_can_take_apart_is_left(name: str) -> None:
     changed, done = mended(files, unsafe=True)
     assert changed == files
     assert [finding.code for finding, _ in done.refused] == ["RLT405"]
+
+
+def test_dead_keys_of_a_map() -> None:
+    config = Config(vocabulary={"metrics": {"maps": {"LOGGER_KEYS": ["train"]}}})
+    before = text(
+        """
+        LOGGER_KEYS = {
+            "reward": ("mean_reward", "reward"),  # the first that is there
+            "gone": ["x", "y"],
+            "loss": ["loss"],
+        }
+
+        def train(logger, batch, step):
+            logger.log_metrics({"reward": 1, "loss": 2}, step, prefix="train")
+        """
+    )
+    changed, done = mended({"train.py": before}, config=config)
+    assert {finding.code for finding in done.fixed} == {"RLT501"}
+    safe = before.replace('("mean_reward", "reward")', '("reward",)')
+    assert changed["train.py"] == safe
+    assert codes(check(changed, config)) == {("train.py", "RLT501"): 1}
+    changed, _ = mended(changed, config=config, unsafe=True)
+    assert changed["train.py"] == safe.replace('    "gone": ["x", "y"],\n', "")
+    assert not check(changed, config)
 
 
 def test_both_halves_of_a_wire_are_mended_together() -> None:
