@@ -167,7 +167,7 @@ def read_baseline(path: Path, name: str) -> Baseline:
             f"update rltel-lint, or {_REWRITE}"
         )
     try:
-        if version != VERSION:
+        if version is True or version != VERSION:
             raise ValueError
         return Baseline(name, tuple(_entries(content["findings"], text.splitlines())))
     except (ValueError, TypeError, KeyError):

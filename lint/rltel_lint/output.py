@@ -52,13 +52,12 @@ def write_whole(path: Path, data: bytes) -> None:
         UserError: It cannot be written.
     """
     try:
-        target = path.resolve()
-        if target.exists() and not target.is_file():
-            if target.is_dir():
-                raise UserError(f"{path} is a folder; name a file")
-            target.write_bytes(data)
-            return
-        _replace(target, data)
+        if path.is_dir():
+            raise UserError(f"{path} is a folder; name a file")
+        if path.exists() and not path.is_file():
+            path.write_bytes(data)
+        else:
+            _replace(path.resolve(), data)
     except (OSError, RuntimeError) as error:  # a loop of links
         reason = getattr(error, "strerror", None) or error
         raise UserError(f"{path} cannot be written: {reason}") from error
