@@ -12,7 +12,7 @@ from rltel_lint.config import Config, find_root, is_root
 from rltel_lint.discovery import Texts, is_source
 from rltel_lint.facts.store import FactStore
 from rltel_lint.findings import Finding
-from rltel_lint.outcome import analyse_session, outcome, reported
+from rltel_lint.outcome import analyse_session, outcome, reported, unsuppressed
 from rltel_lint.reading import ReadProblem, read_source
 from rltel_lint.session import Options, Session, open_session
 
@@ -121,8 +121,13 @@ class _Project:
     def _sorted(self, session: Session, found: Iterable[Finding]) -> dict[str, list[Finding]]:
         sources = session.texts.sources
         by_path: dict[str, list[Finding]] = {}
-        here = (one for one in found if one.place.path in sources)
-        for finding in reported(session, here, self._inline):
+        here = [one for one in found if one.place.path in sources]
+        kept = reported(session, here)
+        if self._inline != "any line":
+            silent = set(here).difference(unsuppressed(session, here))
+            more = (one for one in unsuppressed(session, here, self._inline) if one in silent)
+            kept = sorted([*kept, *more], key=lambda one: one.sort_key)
+        for finding in kept:
             by_path.setdefault(finding.place.path, []).append(finding)
         return by_path
 
