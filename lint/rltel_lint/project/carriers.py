@@ -92,12 +92,13 @@ class CarrierFacts:
         self._evaluator = evaluator
         self._span_finder = span_finder
         self._spans = spans
-        self._callers = Invocations(modules, finder, resolver)
+        self._callers = self.invocations = Invocations(modules, finder, resolver)
         self._origins = Origins(resolver, self._callers)
         self.classes = Actors(modules, resolver, finder)
         self._accepting = Accepting(vocabulary, modules, resolver, finder, evaluator, self.classes)
 
-    def _is_library(self, module: Module) -> bool:
+    def is_library(self, module: Module) -> bool:
+        """Whether a module is part of the library that the vocabulary knows."""
         return self._span_finder.implements(f"{module.name}.")
 
     # -- the receiving half -------------------------------------------------------------
@@ -108,7 +109,7 @@ class CarrierFacts:
         return tuple(
             method
             for method in self._accepting.all
-            if method.function is None or not self._is_library(method.function.module)
+            if method.function is None or not self.is_library(method.function.module)
         )
 
     @cached_property
@@ -132,7 +133,7 @@ class CarrierFacts:
         for function, reached in self.reach.functions.items():
             if function.name == "__init__" or function.outer is not None:
                 continue
-            if self._is_library(function.module):
+            if self.is_library(function.module):
                 continue
             if function.owner is None:
                 if self.classes.is_task(function) or self._is_wrapped_task(function):
@@ -179,7 +180,7 @@ class CarrierFacts:
             self._callers,
             carried,
             targets,
-            self._is_library,
+            self.is_library,
         )
         return tuple(finder.find(names))
 
@@ -220,7 +221,7 @@ class CarrierFacts:
         return any(
             mentioned.search(module.facts.text)
             for module in self._modules
-            if method.name in module.facts.text and not self._is_library(module)
+            if method.name in module.facts.text and not self.is_library(module)
         )
 
     @staticmethod
@@ -249,7 +250,7 @@ class CarrierFacts:
             *carriers.dispatchers,
         )
         for module, unit in self._finder.mentioning([call.name for call in known]):
-            if not self._is_library(module):
+            if not self.is_library(module):
                 for site in self._finder.sites(module, unit):
                     if call_means(site, known, self._resolver) is not None:
                         yield site
@@ -267,7 +268,7 @@ class CarrierFacts:
             if not any(word in cls.module.facts.text for word in words):
                 continue
             constructor = init_of(cls, self._resolver.mro(cls))
-            if constructor is not None and not self._is_library(cls.module):
+            if constructor is not None and not self.is_library(cls.module):
                 for parameter in self.carrier_parameters(constructor):
                     found += self._constructions(cls, constructor, parameter)
         return tuple(sorted(found, key=lambda construction: construction.at.place))

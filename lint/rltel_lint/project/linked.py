@@ -22,6 +22,7 @@ from rltel_lint.project.lifecycle import Lifecycle
 from rltel_lint.project.metrics import Metrics
 from rltel_lint.project.modules import ModuleTable
 from rltel_lint.project.resolve import Resolver
+from rltel_lint.project.series import Series
 from rltel_lint.project.spans import SpanFinder, Spans, call_means
 from rltel_lint.project.uses import Uses
 from rltel_lint.values import HOLE
@@ -110,6 +111,13 @@ class Project:
     def bucket_tables(self) -> list[BucketTable]:
         """The tables that give groups their bucket."""
         return bucket_tables(self.vocabulary, self.modules, self.evaluator, self.span_finder)
+
+    @cached_property
+    def series(self) -> Series:
+        """The instruments, and the functions that record their arguments."""
+        return Series(
+            self.vocabulary, self.modules, self.resolver, self.finder, self.evaluator, self.uses
+        )
 
     @cached_property
     def categories(self) -> Categories:

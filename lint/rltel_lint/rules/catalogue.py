@@ -2,7 +2,19 @@
 
 from __future__ import annotations
 
-from rltel_lint.rules import buckets, carriers, categories, groups, lifecycle, metrics, nesting, reading, spans, spelling, suppressions
+from rltel_lint.rules import (
+    buckets,
+    carriers,
+    categories,
+    groups,
+    lifecycle,
+    metrics,
+    nesting,
+    reading,
+    spans,
+    spelling,
+    suppressions,
+)
 from rltel_lint.rules.base import Rule
 
 ALL_RULES: tuple[type[Rule], ...] = (

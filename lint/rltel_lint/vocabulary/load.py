@@ -21,6 +21,7 @@ from rltel_lint.vocabulary.model import (
     KnownCall,
     Lifecycle,
     Metrics,
+    Recorder,
     SpanHelper,
     Use,
     Vocabulary,
@@ -52,7 +53,7 @@ _PARTS = {
 }
 _TOP_KEYS = (
     *("modules", "helpers", "methods", "groups", "registrations", "attachers", "carriers"),
-    *("categories", "attributes", "bucket_tables"),
+    *("categories", "attributes", "bucket_tables", "recorders", "recorded_by_name"),
     *(
         "lifecycle",
         "metrics",
@@ -193,6 +194,13 @@ def _parse(table: Mapping[str, Any], where: str) -> Vocabulary:
         lifecycle=_lifecycle(section("lifecycle"), modules, f"{where}.lifecycle"),
         categories=_categories(section("categories"), f"{where}.categories"),
         attributes=_attributes(section("attributes"), modules, f"{where}.attributes"),
+        recorders=tuple(
+            _recorder(name, value, modules, f"{where}.recorders.{name}")
+            for name, value in section("recorders").items()
+        ),
+        recorded_by_name=_callables(
+            table.get("recorded_by_name", []), modules, f"{where}.recorded_by_name"
+        ),
         bucket_tables=_texts(table.get("bucket_tables", []), f"{where}.bucket_tables"),
         constants=_mapping(table.get("constants", {}), f"{where}.constants"),
     )
@@ -299,6 +307,22 @@ def _lifecycle(table: Mapping[str, Any], modules: tuple[str, ...], where: str) -
             else:
                 found[key] = _callables(table[key], modules, f"{where}.{key}")
     return Lifecycle(**found)
+
+
+def _recorder(name: str, value: Any, modules: tuple[str, ...], where: str) -> Recorder:
+    table = _table(value, where)
+    _check_keys(table, ("signature", "module", "series", "fields"), where)
+    if "signature" not in table:
+        raise VocabularyError(f"{where} needs a signature")
+    params = _signature(table["signature"], where)
+    series = _table(table.get("series", {}), f"{where}.series")
+    found = {key: _texts(names, f"{where}.series.{key}") for key, names in series.items()}
+    for names in found.values():
+        for param in names:
+            if params.named(param) is None:
+                raise VocabularyError(f"{where}: the signature has no parameter {param!r}")
+    own = _own_modules(table, modules, where)
+    return Recorder(name, own, params, found, _texts(table.get("fields", []), f"{where}.fields"))
 
 
 def _callables(

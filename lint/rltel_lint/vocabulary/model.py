@@ -214,6 +214,25 @@ class Lifecycle:
 
 
 @dataclass(frozen=True)
+class Recorder:
+    """A function that records metrics from its arguments and skips those that are ``None``.
+
+    Attributes:
+        name: The name it is called by.
+        modules: Dotted prefixes under which it is meant.
+        params: Its parameters.
+        series: Each metric with the parameters that record it.
+        fields: Module-level names of mappings whose keys are passed to it as keywords.
+    """
+
+    name: str
+    modules: tuple[str, ...]
+    params: n.Parameters
+    series: Mapping[str, tuple[str, ...]]
+    fields: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
 class Vocabulary:
     """All that names mean in one project.
 
@@ -237,6 +256,8 @@ class Vocabulary:
         emitted_metrics: Metrics that the library records by itself.
         categories: Efficiency categories.
         attributes: How attributes get onto spans.
+        recorders: Functions that record a library's metrics.
+        recorded_by_name: Functions that take a mapping from a metric's name to its value first.
         bucket_tables: Module-level names of mappings from group to bucket.
         own: Which helpers and classes the project's own table added, for RLT002.
     """
@@ -260,6 +281,8 @@ class Vocabulary:
     emitted_metrics: tuple[str, ...] = ()
     categories: Categories = field(default_factory=Categories)
     attributes: Attributes = field(default_factory=Attributes)
+    recorders: tuple[Recorder, ...] = ()
+    recorded_by_name: tuple[KnownCall, ...] = ()
     bucket_tables: tuple[str, ...] = ()
     own: frozenset[str] = frozenset()
 

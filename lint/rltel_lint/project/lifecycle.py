@@ -1,0 +1,497 @@
+"""Where telemetry is started and ended: entry points, actors, and what kills them."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from functools import cached_property
+
+from rltel_lint.facts import nodes as n
+from rltel_lint.project.calls import CallFinder, CallSite
+from rltel_lint.project.carriers import CarrierFacts
+from rltel_lint.project.flow import Flow
+from rltel_lint.project.model import Class, Function, Module, Scope, own_nodes
+from rltel_lint.project.modules import ModuleTable
+from rltel_lint.project.resolve import Handle, Resolver
+from rltel_lint.project.spans import Spans, SpanSite
+from rltel_lint.vocabulary.model import KnownCall, Vocabulary
+
+if sys.version_info >= (3, 11):
+    import tomllib
+else:
+    import tomli as tomllib
+
+_HOPS = 3
+
+
+@dataclass(frozen=True, eq=False)
+class Entry:
+    """Where a process of the project starts.
+
+    Attributes:
+        scope: The module.
+        call: The call that starts the work; ``None`` for a console script.
+        function: The function that it runs.
+        guard: The statements under ``if __name__ == "__main__"``.
+    """
+
+    scope: Module
+    call: n.Call | None
+    function: Function
+    guard: tuple[n.Stmt, ...] = ()
+
+
+@dataclass(frozen=True, eq=False)
+class Kill:
+    """A ``ray.kill`` of an actor whose class is known.
+
+    Attributes:
+        at: The call of ``ray.kill``.
+        cls: The actor's class.
+        through: Calls that handed the actor to the function of the kill, outermost first.
+    """
+
+    at: CallSite
+    cls: Class
+    through: tuple[CallSite, ...] = ()
+
+
+class Lifecycle:
+    """All that is known of processes; each part is worked out when first asked for.
+
+    Args:
+        vocabulary: What the names mean.
+        modules: The project's modules.
+        resolver: Resolves names.
+        finder: Finds calls.
+        spans: All span sites.
+        carriers: Knows the actors and what is library.
+        scripts: The text of ``pyproject.toml``, for console scripts.
+    """
+
+    def __init__(
+        self,
+        vocabulary: Vocabulary,
+        modules: ModuleTable,
+        resolver: Resolver,
+        finder: CallFinder,
+        spans: Spans,
+        carriers: CarrierFacts,
+        scripts: str = "",
+    ) -> None:
+        self._known = vocabulary.lifecycle
+        self._modules = modules
+        self._resolver = resolver
+        self._finder = finder
+        self._spans = spans
+        self._carriers = carriers
+        self._scripts = scripts
+        self.flow = Flow(modules, resolver, finder, carriers.invocations, carriers.is_library)
+
+    # -- who starts and who ends telemetry ----------------------------------------------
+
+    @cached_property
+    def _starts(self) -> list[tuple[Scope, n.Stmt, n.Expr]]:
+        return self.flow.uses((*self._known.drivers, *self._known.workers))
+
+    @cached_property
+    def starting(self) -> frozenset[Function]:
+        """Functions that start telemetry themselves."""
+        return _functions(self._starts)
+
+    @property
+    def starts_on_import(self) -> bool:
+        """Whether a module starts telemetry when it is imported."""
+        return any(not isinstance(scope, Function) for scope, _, _ in self._starts)
+
+    @cached_property
+    def driver_name(self) -> str:
+        """The function that starts telemetry in a launcher: the project's own, if it has one."""
+        entries = {entry.function for entry in self.entries}
+        return self._own_start(lambda caller: caller in entries) or self._known.drivers[0].name
+
+    @cached_property
+    def worker_name(self) -> str:
+        """The function that starts telemetry in an actor, likewise; empty without one."""
+        own = self._own_start(lambda caller: caller.name == "__init__")
+        return own or (self._known.workers[0].name if self._known.workers else "")
+
+    def _own_start(self, is_user: Callable[[Function], bool]) -> str:
+        for function in sorted(self.starting, key=lambda function: function.qualified):
+            if function.owner is None and function.outer is None and not is_user(function):
+                for call in self._carriers.invocations.of(function):
+                    if call.function is not None and is_user(call.function):
+                        return function.name
+        return ""
+
+    @property
+    def is_started_somewhere(self) -> bool:
+        """Whether anything in the project starts telemetry."""
+        return bool(self._starts)
+
+    @cached_property
+    def ending(self) -> frozenset[Function]:
+        """Functions that deliver what was recorded."""
+        return _functions(self.flow.uses(self._known.shutdowns))
+
+    @cached_property
+    def _to_start(self) -> frozenset[str]:
+        return self.flow.leading(self.starting)
+
+    @cached_property
+    def _to_end(self) -> frozenset[str]:
+        return self.flow.leading(self.ending)
+
+    def starts(self, function: Function) -> bool:
+        """Whether a function starts telemetry, by itself or in what it calls."""
+        return self.flow.path(function, self.starting, self._to_start) is not None
+
+    # -- actors -------------------------------------------------------------------------
+
+    def methods(self, cls: Class) -> Iterator[Function]:
+        """Yields the methods of a class and of its bases in the project."""
+        for holder in self._resolver.mro(cls):
+            yield from holder.methods()
+
+    def class_starts(self, cls: Class) -> bool:
+        """Whether an actor class starts telemetry, in any of its methods or by a decorator."""
+        if not self.starting and not self._known.worker_decorators:
+            return False
+        return any(self._is_started_by(method) for method in self.methods(cls))
+
+    def _is_started_by(self, method: Function) -> bool:
+        for decorator in method.node.decorators:
+            func = decorator.func if isinstance(decorator, n.Call) else decorator
+            if self.flow.means(func, method.parent or method.module, self._known.worker_decorators):
+                return True
+            for entity in self._resolver.of(func, method.parent or method.module):
+                if isinstance(entity, Function) and self._wraps_a_start(entity):
+                    return True
+        return self.starts(method)
+
+    def _wraps_a_start(self, decorator: Function) -> bool:
+        return any(
+            function is decorator or _is_inside(function, decorator) for function in self.starting
+        )
+
+    def flushing_methods(self, cls: Class) -> frozenset[str]:
+        """Names of the methods of an actor class that deliver what it recorded."""
+        return frozenset(
+            method.name
+            for method in self.methods(cls)
+            if self.flow.path(method, self.ending, self._to_end, _HOPS) is not None
+        )
+
+    @cached_property
+    def uninitialised(self) -> tuple[tuple[Class, SpanSite], ...]:
+        """The actor classes that open spans and never start telemetry, and one such span."""
+        if self.starts_on_import or self._has_setup_hook:
+            return ()
+        found = []
+        for cls in self._carriers.classes.classes:
+            if self._carriers.is_library(cls.module) or self._has_unknown_base(cls):
+                continue
+            site = self._span_in(cls)
+            if site is None or self.class_starts(cls):
+                continue
+            if site.helper.receiver and not self.is_started_somewhere:
+                continue  # raw spans may be set up from outside
+            found.append((cls, site))
+        return tuple(sorted(found, key=lambda pair: pair[1].place))
+
+    @property
+    def _has_setup_hook(self) -> bool:
+        return any("worker_process_setup_hook" in m.facts.text for m in self._modules)
+
+    def _has_unknown_base(self, cls: Class) -> bool:
+        plain = ("builtins.", "abc.", "typing.", "typing_extensions.")
+        if any(not name.startswith(plain) for name in self._resolver.external_bases(cls)):
+            return True
+        for holder in self._resolver.mro(cls):
+            for base in holder.bases_args():
+                plain_base = base.base if isinstance(base, n.Subscript) else base
+                if not self._resolver.of(plain_base, holder.parent or holder.module):
+                    return True
+        return False
+
+    @cached_property
+    def _opening(self) -> dict[Function, SpanSite]:
+        found: dict[Function, SpanSite] = {}
+        for site in self._spans.opening():
+            function = site.at.decorates or site.function
+            if function is not None:
+                found.setdefault(function, site)
+        return found
+
+    @cached_property
+    def _to_span(self) -> frozenset[str]:
+        return self.flow.leading(self._opening)
+
+    def _span_in(self, cls: Class) -> SpanSite | None:
+        goals = frozenset(self._opening)
+        if not any(
+            name in self._to_span for base in self._resolver.mro(cls) for name in base.member_names
+        ):
+            return None
+        for method in self.methods(cls):
+            if method in goals:
+                return self._opening[method]
+        for method in self.methods(cls):
+            way = self.flow.path(method, goals, self._to_span, _HOPS)
+            if way:
+                last, written = way[-1]
+                for one, target in self.flow.steps(last):
+                    if one is written and target in goals:
+                        return self._opening[target]
+        return None
+
+    # -- kills --------------------------------------------------------------------------
+
+    @cached_property
+    def kills(self) -> tuple[Kill, ...]:
+        """The kills of actors whose class is known, in order of place."""
+        known = (KnownCall("kill", ("ray",)),)
+        found = [
+            kill
+            for site in self._finder.named([("ray", "kill")])
+            if self.flow.means(site.call.func, site.scope, known) and site.call.args
+            for kill in self._killed(site, site.call.args[0].value, site, ())
+        ]
+        return tuple(sorted(found, key=lambda kill: kill.at.place))
+
+    def _killed(
+        self, kill: CallSite, actor: n.Expr, at: CallSite, through: tuple[CallSite, ...]
+    ) -> Iterator[Kill]:
+        classes = {e.cls for e in self._handles(actor, at) if isinstance(e, Handle)}
+        if classes:
+            for cls in sorted(classes, key=lambda cls: cls.qualified):
+                yield Kill(kill, cls, through)
+            return
+        function = at.function
+        if function is None or len(through) >= _HOPS or not isinstance(actor, n.Name):
+            return
+        bindings = function.bindings_of(actor.id)
+        if not bindings:
+            return
+        name = actor.id
+        if not isinstance(bindings[0].node, n.Parameter):
+            iterated = bindings[0].element_of
+            if not isinstance(iterated, n.Name):
+                return
+            name = iterated.id
+        if function.node.params.named(name) is None:
+            return
+        for call in self._carriers.invocations.of(function):
+            passed = self._finder.bound(call, function).get(name)
+            if passed is None or passed.expr is None:
+                continue
+            if name == actor.id:
+                yield from self._killed(kill, passed.expr, call, (call, *through))
+            else:
+                for entity in self._resolver.elements(passed.expr, call.scope):
+                    if isinstance(entity, Handle):
+                        yield Kill(kill, entity.cls, (call, *through))
+
+    def _handles(self, actor: n.Expr, at: CallSite) -> Iterable[object]:
+        if isinstance(actor, n.Name):
+            for node in own_nodes(at.statement):
+                if isinstance(node, n.Comprehension) and at.call in set(n.walk(node.element)):
+                    for target, iterable in node.loops:
+                        if isinstance(target, n.Name) and target.id == actor.id:
+                            return self._resolver.elements(iterable, at.scope)
+        return self._resolver.of(actor, at.scope)
+
+    def is_flushed(self, kill: Kill) -> bool:
+        """Whether something on the way to a kill delivers what the actor recorded."""
+        names = self.flushing_methods(kill.cls)
+        if self._flushed_before(kill.at, names):
+            return True
+        seen: set[Function] = set()
+        level = list(kill.through)
+        if not level and kill.at.function is not None:
+            level = self._callers_of(kill.at.function, seen)
+        for _ in range(_HOPS):
+            if any(self._flushed_before(call, names) for call in level):
+                return True
+            level = [
+                above
+                for call in level
+                if call.function is not None
+                for above in self._callers_of(call.function, seen)
+            ]
+        return False
+
+    def _callers_of(self, function: Function, seen: set[Function]) -> list[CallSite]:
+        if function in seen:
+            return []
+        seen.add(function)
+        return self._carriers.invocations.of(function)
+
+    def _flushed_before(self, site: CallSite, names: frozenset[str]) -> bool:
+        function = site.function
+        if function is None:
+            return False
+        for statement in function.paths:
+            if isinstance(statement, (n.FunctionDef, n.ClassDef)):
+                continue
+            for node in own_nodes(statement):
+                if isinstance(node, n.Call) and node.at < site.call.at:
+                    if self._flushes(node, function, names):
+                        return True
+            if statement.at < site.call.at:
+                for written, target in self.flow.steps_in(statement, function):
+                    if written.at < site.call.at and self._leads_to_flush(target, names, 2, set()):
+                        return True
+        return False
+
+    def _flushes(self, call: n.Call, scope: Scope, names: frozenset[str]) -> bool:
+        func = call.func
+        if isinstance(func, n.Attribute) and func.attr == "remote":
+            base = func.base
+            if isinstance(base, n.Call) and isinstance(base.func, n.Attribute):
+                base = base.func.base
+            if isinstance(base, n.Attribute) and base.attr in names:
+                return True
+        if self.flow.means(func, scope, self._known.actor_flushers) is not None:
+            return True
+        return any(
+            isinstance(arg.value, n.Const) and arg.value.value in names for arg in call.args
+        ) or any(
+            isinstance(arg.value, n.Attribute) and arg.value.attr in names for arg in call.args
+        )
+
+    def _leads_to_flush(
+        self, function: Function, names: frozenset[str], depth: int, seen: set[Function]
+    ) -> bool:
+        if function in seen or self._carriers.is_library(function.module):
+            return False
+        seen.add(function)
+        for statement in function.paths:
+            if not isinstance(statement, (n.FunctionDef, n.ClassDef)):
+                for node in own_nodes(statement):
+                    if isinstance(node, n.Call) and self._flushes(node, function, names):
+                        return True
+        return depth > 0 and any(
+            self._leads_to_flush(target, names, depth - 1, seen)
+            for _, target in self.flow.steps(function)
+        )
+
+    # -- entry points -------------------------------------------------------------------
+
+    @cached_property
+    def entries(self) -> tuple[Entry, ...]:
+        """The scripts and console commands of the project, in order of their modules."""
+        found: dict[Function, Entry] = {}
+        for module in self._modules:
+            if "__name__" in module.facts.text and not self._carriers.is_library(module):
+                for entry in self._guarded(module):
+                    found.setdefault(entry.function, entry)
+        for entry in self._commands():
+            found.setdefault(entry.function, entry)
+        return tuple(found.values())
+
+    def _guarded(self, module: Module) -> Iterator[Entry]:
+        for unit in module.facts.units:
+            if "__name__" not in unit.text or "__main__" not in unit.text:
+                continue
+            for statement in unit.statements:
+                if isinstance(statement, n.If) and _is_guard(statement.test):
+                    body = tuple(_statements(statement.body))
+                    for inner in body:
+                        for written, target in self.flow.steps_in(inner, module):
+                            call = written if isinstance(written, n.Call) else None
+                            yield Entry(module, call, target, body)
+
+    def _commands(self) -> Iterator[Entry]:
+        if "scripts" not in self._scripts:
+            return
+        try:
+            table = tomllib.loads(self._scripts).get("project", {})
+        except tomllib.TOMLDecodeError:
+            return
+        for key in ("scripts", "gui-scripts"):
+            scripts = table.get(key, {}) if isinstance(table, dict) else {}
+            for target in scripts.values() if isinstance(scripts, dict) else ():
+                name, _, attr = str(target).partition(":")
+                module = self._modules.named(name)
+                if module is not None and not self._carriers.is_library(module):
+                    for entity in self._resolver.module_member(module, attr):
+                        if isinstance(entity, Function):
+                            yield Entry(entity.module, None, entity)
+
+    def starts_in(self, entry: Entry) -> bool:
+        """Whether telemetry is started in the process of an entry point."""
+        inside = set(entry.guard)
+        if any(statement in inside for _, statement, _ in self._starts):
+            return True
+        functions = {
+            target for inner in entry.guard for _, target in self.flow.steps_in(inner, entry.scope)
+        }
+        return any(self.starts(function) for function in {entry.function, *functions})
+
+    @cached_property
+    def loops(self) -> dict[Function, SpanSite]:
+        """Functions that run an instrumented loop, and a span of it."""
+        found: dict[Function, SpanSite] = {}
+        for site in self._spans.opening():
+            function = site.at.decorates or site.function
+            if function is not None and (self._is_run(site) or _in_loop(site)):
+                found.setdefault(function, site)
+        return found
+
+    def _is_run(self, site: SpanSite) -> bool:
+        groups = site.group
+        return (
+            groups is not None
+            and groups.known
+            and set(groups.literals) <= set(self._known.run_groups)
+        )
+
+    @cached_property
+    def _to_loop(self) -> frozenset[str]:
+        return self.flow.leading(self.loops)
+
+    def loop_of(self, entry: Entry) -> SpanSite | None:
+        """Returns a span of the instrumented loop that an entry point runs."""
+        goals = frozenset(self.loops)
+        way = self.flow.path(entry.function, goals, self._to_loop)
+        if way is None:
+            return None
+        function = entry.function
+        if way:
+            last, written = way[-1]
+            function = next(t for w, t in self.flow.steps(last) if w is written and t in goals)
+        return self.loops[function]
+
+
+def _functions(uses: Iterable[tuple[Scope, n.Stmt, n.Expr]]) -> frozenset[Function]:
+    return frozenset(scope for scope, _, _ in uses if isinstance(scope, Function))
+
+
+def _is_inside(function: Function, outer: Function) -> bool:
+    scope: Function | None = function
+    while scope is not None:
+        if scope is outer:
+            return True
+        scope = scope.outer
+    return False
+
+
+def _is_guard(test: n.Expr) -> bool:
+    return any(isinstance(node, n.Name) and node.id == "__name__" for node in n.walk(test))
+
+
+def _statements(block: Iterable[n.Stmt]) -> Iterator[n.Stmt]:
+    for statement in block:
+        yield statement
+        for inner in n.blocks(statement):
+            yield from _statements(inner)
+
+
+def _in_loop(site: SpanSite) -> bool:
+    function = site.function
+    if site.at.decorates is not None or function is None:
+        return False
+    path = function.paths.get(site.at.statement, ())
+    return any(isinstance(block[index], (n.For, n.While)) for block, index in path[:-1])
