@@ -183,10 +183,14 @@ def lost_data(runs: dict[str, TracedRun]) -> dict[str, TracedRun]:
     return {mode: lost("rl.<algo>.advantage_calculation")(run) for mode, run in runs.items()}
 
 
-def test_another_tag_or_metric_is_noticed(runs: dict[str, TracedRun]) -> None:
+def test_another_tag_or_metric_is_noticed(
+    runs: dict[str, TracedRun], predicted: dict[str, Any]
+) -> None:
     tag = {mode: tagged("rl.startup", "rl.new", 1)(run) for mode, run in runs.items()}
     with pytest.raises(AssertionError):
         checks.test_tags_are_the_documented_ones(tag)
+    with pytest.raises(AssertionError):
+        checks.test_tags_and_their_prediction_agree(tag, predicted)
     metric = {mode: replace(run, metrics=run.metrics | {"rl.new"}) for mode, run in runs.items()}
     with pytest.raises(AssertionError):
         checks.test_metrics_are_the_documented_ones(metric)

@@ -21,6 +21,23 @@ from tests.examples.trainer_runs import (
 
 #: Opened by the data-plane client of the library, which the checker knows as a whole.
 LIBRARY_SPANS = {"rl.data_plane.**": {"data_plane", "per_prompt"}}
+#: Tags that the library's helpers set by themselves.
+LIBRARY_TAGS = {
+    "rl.bucket",
+    "rl.iteration",
+    "rl.efficiency.category",
+    "rl.data_plane.op",
+    "rl.data_plane.partition",
+    "rl.data_plane.keys",
+    "rl.data_plane.bytes",
+    "rl.data_plane.status",
+}
+#: Tags that the inventory may leave out: it lists what a span is opened with.
+LATE_TAGS = {
+    "rl.idle.polls": "set when the wait is over",
+    "rl.ray.cluster_source": "set when Ray runs",
+    "rl.algorithm": "its key is a constant of the library",
+}
 #: Predicted or documented, and rightly not seen in these runs.
 NOT_SEEN: dict[str, str] = {}
 
@@ -233,6 +250,20 @@ def test_tags_are_the_documented_ones(runs: dict[str, TracedRun]) -> None:
         key for row in rows("span-groups", "Span attribute") for key in names(row["Span attribute"])
     }
     assert seen == documented
+
+
+def test_tags_and_their_prediction_agree(
+    runs: dict[str, TracedRun], predicted: dict[str, Any]
+) -> None:
+    seen = {key for run in runs.values() for span in run.spans for key in span.attributes}
+    in_example = {
+        line["key"]
+        for line in predicted["attributes"]
+        if any(site.startswith("examples/") for site in line["sites"])
+    }
+    assert len(in_example) >= 5
+    assert in_example <= seen
+    assert seen <= in_example | LIBRARY_TAGS | LATE_TAGS.keys()
 
 
 def test_metrics_are_the_documented_ones(runs: dict[str, TracedRun]) -> None:
