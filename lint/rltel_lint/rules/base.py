@@ -81,7 +81,12 @@ class Reviewed:
 
 
 class Review(Rule):
-    """A rule about what the other rules found, so it runs after them."""
+    """A rule about what the other rules found, so it runs after them.
+
+    Whether a comment that silences findings is of use is a question about findings: the project
+    alone does not tell. A review still runs before suppression, so that what it finds is kept
+    between runs, selected and silenced like any other finding.
+    """
 
     def check(self, project: Project) -> Iterator[Finding]:
         """Yields nothing: the project alone does not tell."""

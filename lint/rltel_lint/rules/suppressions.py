@@ -34,10 +34,6 @@ class UnusedSuppression(Review):
     it; the command does.
     """
 
-    # Whether a comment is used is a question about findings, not about the project, so this is
-    # the one rule that runs after the others (`Review`). It runs before suppression: what it
-    # finds is kept, selected and silenced like any other finding.
-
     code = SUPPRESSION
     name = "unused-suppression"
     summary = "a comment silences nothing, or more than it names"
