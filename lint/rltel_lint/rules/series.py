@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import defaultdict
 from collections.abc import Iterator
 
@@ -414,20 +415,22 @@ def _imports(project: Project, module: Module, wanted: Module) -> bool:
     for unit in module.facts.units:
         if last not in unit.text or "import" not in unit.text:
             continue
+        # Of ``import a.b`` only what it binds is kept, so the text has to tell.
+        plain = re.findall(r"^import\s+([\w., ]+)", unit.text, re.MULTILINE)
+        dotted = [name.split()[0] for names in plain for name in names.split(",") if name.strip()]
+        if any(project.resolver.dotted_module(name, module) is wanted for name in dotted):
+            return True
         for statement in unit.statements:
-            if not isinstance(statement, n.Import):
+            if not isinstance(statement, n.Import) or statement.module is None:
                 continue
-            for original, _ in statement.names:
-                found = (
-                    project.resolver.dotted_module(original, module)
-                    if statement.module is None
-                    else project.resolver.imported_module(statement, module)
-                )
-                if found is wanted:
-                    return True
-                if statement.module is not None and found is not None:
-                    if project.modules.named(f"{found.name}.{original}") is wanted:
-                        return True
+            source = project.resolver.imported_module(statement, module)
+            if source is wanted:
+                return True
+            if source is not None and any(
+                project.modules.named(f"{source.name}.{original}") is wanted
+                for original, _ in statement.names
+            ):
+                return True
     return False
 
 
