@@ -154,21 +154,24 @@ def send_carrier(project: Project, site: CallSite, keyword: str = "") -> Fix | N
 
     Args:
         project: The project.
-        site: The call, which ends in ``.remote(...)``.
+        site: The call: ``handle.method.remote(...)``, or one that names the method.
         keyword: The parameter that takes the carrier itself; empty for the keyword dict.
     """
     func = site.call.func
     carriers = project.vocabulary.carriers
     known = carriers.makers if keyword else carriers.keyword_helpers
-    if not known or not isinstance(func, n.Attribute) or func.attr != "remote":
+    by_name = {call.name for call in carriers.by_name} if not keyword else set()
+    if not known or not isinstance(func, n.Attribute) or func.attr not in {"remote", *by_name}:
         return None
     module = _module_of(project, site.scope.module, known[0])
     if not module:
         return None
     template = f"{keyword}={{}}()" if keyword else "**{}()"
     change = AddArgument(site.place, template, module, known[0].name)
-    # Which span the carrier of an actor is to be taken from, only a person can tell.
-    return Fix(f"add {template.format(known[0].name)}", (change,), safe=not keyword)
+    # Which span the carrier of an actor is to be taken from, only a person can tell; and what a
+    # worker group does with keywords (one for all, or one for each), only its code.
+    safe = not keyword and func.attr == "remote"
+    return Fix(f"add {template.format(known[0].name)}", (change,), safe)
 
 
 def accept_carrier(project: Project, method: Method) -> Fix | None:
