@@ -140,11 +140,7 @@ def check(
     judged = done.judged()
     coloured = use_colour(colour) and (output_file is None or colour == "always")
     how = Presentation(style, coloured, statistics, output_file)
-    report = done.report(judged, how, started)
-    if output_file is None:
-        write_report(report)
-    else:
-        write_whole(output_file, report.encode(errors="backslashreplace"))
+    _write(done.report(judged, how, started), output_file)
     return _FINDINGS if judged.findings else 0
 
 
@@ -217,6 +213,32 @@ def inventory(style: str, **options: Any) -> None:
 
 
 @cli.command()
+@click.option(
+    "--format",
+    "style",
+    type=click.Choice(["mermaid", "svg", "json"]),
+    default="mermaid",
+    show_default=True,
+)
+@click.option("--output-file", type=Path, metavar="FILE", help="Where the drawing is written.")
+@_project_options
+def graph(style: str, output_file: Path | None, **options: Any) -> None:
+    """Draws which span opens inside which, and what is adrift.
+
+    Spans are coloured by their goodput bucket. Red are spans that no document lists, documented
+    spans that no code opens, and spans that start a trace of their own in another process.
+    """
+    session = _open(options)
+    for problem in session.texts.problems:
+        note(f"note: {problem.place}: {problem.message}")
+    from rltel_lint.graph.build import build_graph
+    from rltel_lint.graph.render import render_graph
+
+    drawn = render_graph(build_graph(_analyse(session)), style)
+    _write(drawn, output_file)
+
+
+@cli.command()
 @click.option("--check", is_flag=True, help="Say which tables are stale; exit code 1 if any is.")
 @click.option("--write", is_flag=True, help="Fill the tables, keeping what was written by hand.")
 @_project_options
@@ -250,6 +272,13 @@ def init(**options: Any) -> None:
     session = _open(options)
     said = begin(session, _store(session))
     write_report("".join(f"{line}\n" for line in said.report))
+
+
+def _write(text: str, file: Path | None) -> None:
+    if file is None:
+        write_report(text)
+    else:
+        write_whole(file, text.encode(errors="backslashreplace"))
 
 
 def _open(options: dict[str, Any]) -> Session:

@@ -68,9 +68,9 @@ class Tree:
     def run(self, *arguments: str, folder: str = "") -> Done:
         """Runs the command in this process, which saves its start."""
         out, err = io.StringIO(), io.StringIO()
-        with _working_in(self.root / folder):
-            with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
-                code = main(arguments)
+        streams = (contextlib.redirect_stdout(out), contextlib.redirect_stderr(err))
+        with _working_in(self.root / folder), streams[0], streams[1]:
+            code = main(arguments)
         return Done(code, out.getvalue(), err.getvalue())
 
     def process(self, *arguments: str, folder: str = "") -> Done:

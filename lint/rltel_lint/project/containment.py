@@ -76,6 +76,32 @@ class Containment:
             for call in self._calls_in(statement, scope):
                 yield from (Inside(site, call) for site in self._opened_by(call, DEPTH, seen))
 
+    def calls_inside(self, outer: SpanSite) -> Iterator[CallSite]:
+        """Yields the calls that run while ``outer`` is open, also in functions called there."""
+        decorated, with_ = outer.at.decorates, outer.at.with_
+        if decorated is not None:
+            yield from self._calls_of(decorated.node.body, decorated, DEPTH, frozenset())
+        elif with_ is not None:
+            yield from self._calls_of(with_.body, outer.at.scope, DEPTH, frozenset())
+
+    def _calls_of(
+        self, block: tuple[n.Stmt, ...], scope: Scope, depth: int, seen: frozenset[Scope]
+    ) -> Iterator[CallSite]:
+        for statement in _statements(block):
+            for call in self._calls_in(statement, scope):
+                yield call
+                target = self._target(call) if depth else None
+                if target is not None and target not in seen:
+                    yield from self._calls_of(target.node.body, target, depth - 1, seen | {scope})
+
+    def opened_in(self, function: Function) -> Iterator[SpanSite]:
+        """Yields the spans that open when a function runs, also in functions that it calls."""
+        yield from self._decorating.get(function, ())
+        yield from self._by_scope.get(function, ())
+        for statement in function.paths:
+            for call in self._calls_in(statement, function):
+                yield from self._opened_by(call, DEPTH, frozenset({function}))
+
     def _later_items(self, outer: SpanSite, with_: n.With) -> Iterator[Inside]:
         """The sites in the same ``with`` that come after the outer one."""
         calls = [set(n.walk(item.context)) for item in with_.items]

@@ -9,12 +9,12 @@ from urllib.parse import unquote
 
 import jsonschema
 import pytest
+
 from rltel_lint.changes import Edit, Fix
 from rltel_lint.findings import Finding, Place, Related
 from rltel_lint.inspected import blindness
 from rltel_lint.report.render import Report, render
 from rltel_lint.rules.catalogue import ALL_RULES
-
 from tests.lint.processes import CLEAN, TRAIN, Tree
 
 SCHEMA = json.loads((Path(__file__).parent / "data/sarif-schema-2.1.0.json").read_text("utf-8"))
@@ -297,7 +297,6 @@ def test_a_project_without_spans_is_told_so(tmp_path):
 
 def test_deselected_families_work_nothing_out():
     from rltel_lint.inspected import count_inspected
-
     from tests.lint.support import link
 
     project = link({"a.py": TRAIN})
