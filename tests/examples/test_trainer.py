@@ -11,6 +11,7 @@ import pytest
 from rl_telemetry.span_groups import ALL_GROUPS
 from tests.examples.trainer_runs import (
     STEPS,
+    Metric,
     Span,
     TracedRun,
     matches,
@@ -267,8 +268,16 @@ def test_tags_and_their_prediction_agree(
 
 
 def test_metrics_are_the_documented_ones(runs: dict[str, TracedRun]) -> None:
-    seen = set().union(*(run.metrics for run in runs.values()))
-    documented = {name for row in rows("metrics", "Metric") for name in names(row["Metric"])}
+    seen = {name: metric for run in runs.values() for name, metric in run.metrics.items()}
+    documented = {
+        name: Metric(
+            row["Kind"],
+            "".join(names(row["Unit"])),
+            frozenset(names(row.get("Attributes", ""))),
+        )
+        for row in rows("metrics", "Metric")
+        for name in names(row["Metric"])
+    }
     assert seen == documented
 
 

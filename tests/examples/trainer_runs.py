@@ -58,13 +58,22 @@ class Span:
 
 
 @dataclass(frozen=True)
+class Metric:
+    """A metric as the collector got it."""
+
+    kind: str
+    unit: str
+    attributes: frozenset[str]
+
+
+@dataclass(frozen=True)
 class TracedRun:
     """One run of the trainer."""
 
     algorithm: str
     output: str
     spans: list[Span]
-    metrics: set[str]
+    metrics: dict[str, Metric]
     rewards: list[float]
 
     def by_id(self) -> dict[bytes, Span]:
@@ -114,6 +123,16 @@ def clean_environment() -> dict[str, str]:
     }
 
 
+def received_metrics(receiver: OtlpReceiver) -> dict[str, Metric]:
+    found = {}
+    for name, metric in receiver.metrics.items():
+        field = metric.WhichOneof("data")
+        points = getattr(metric, field).data_points
+        keys = frozenset(pair.key for point in points for pair in point.attributes)
+        found[name] = Metric({"sum": "counter"}.get(field, field), metric.unit, keys)
+    return found
+
+
 @contextlib.contextmanager
 def ray_cluster() -> Iterator[dict[str, str]]:
     """Run a cluster in a process of its own; yields the environment in which others attach."""
@@ -160,7 +179,9 @@ def finished(process: Any, receiver: OtlpReceiver, algorithm: str) -> TracedRun:
     output, _ = process.communicate(timeout=TIMEOUT_S)
     assert process.returncode == 0, output
     rewards = [float(text) for text in re.findall(r"^step .*reward (\S+)", output, re.M)]
-    return TracedRun(algorithm, output, received_spans(receiver), set(receiver.metrics), rewards)
+    return TracedRun(
+        algorithm, output, received_spans(receiver), received_metrics(receiver), rewards
+    )
 
 
 def inventory() -> dict[str, Any]:
@@ -170,9 +191,10 @@ def inventory() -> dict[str, Any]:
         env={**os.environ, "PYTHONPATH": str(REPO / "lint")},
         capture_output=True,
         text=True,
-        check=True,
+        check=False,
         timeout=TIMEOUT_S,
     )
+    assert result.returncode == 0, result.stderr
     found: dict[str, Any] = json.loads(result.stdout)["inventory"]
     return found
 
