@@ -10,6 +10,7 @@ from rltel_lint.facts import nodes as n
 from rltel_lint.facts.entries import DocumentFacts
 from rltel_lint.facts.source import SourceFacts
 from rltel_lint.findings import Place
+from rltel_lint.project.attributes import Attributes
 from rltel_lint.project.buckets import BucketTable, bucket_tables
 from rltel_lint.project.calls import CallFinder
 from rltel_lint.project.carriers import CarrierFacts
@@ -117,6 +118,20 @@ class Project:
         """The instruments, and the functions that record their arguments."""
         return Series(
             self.vocabulary, self.modules, self.resolver, self.finder, self.evaluator, self.uses
+        )
+
+    @cached_property
+    def attributes(self) -> Attributes:
+        """The attributes that are set on spans."""
+        return Attributes(
+            self.vocabulary,
+            self.modules,
+            self.resolver,
+            self.finder,
+            self.evaluator,
+            self.spans,
+            self.uses,
+            self.namespaces,
         )
 
     @cached_property

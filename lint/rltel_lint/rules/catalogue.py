@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from rltel_lint.rules import (
+    attributes,
     buckets,
     carriers,
     categories,
@@ -57,6 +58,9 @@ ALL_RULES: tuple[type[Rule], ...] = (
     categories.UndeclaredCategory,
     categories.UnmeasuredCategory,
     categories.CategoriesRestated,
+    attributes.AttributeUndocumented,
+    attributes.AttributeNeverSet,
+    attributes.AttributeRetyped,
     lifecycle.ActorNeverInitialises,
     lifecycle.KilledWithoutFlush,
     lifecycle.EntryWithoutDriver,
