@@ -9,6 +9,7 @@ for example, libcst reads whole.
 from __future__ import annotations
 
 import ast
+import re
 import symtable
 import warnings
 from collections.abc import Iterable, Iterator, Sequence
@@ -19,6 +20,10 @@ from typing import Any
 from rltel_lint.facts import nodes as n
 from rltel_lint.facts.codec import decode, encode
 from rltel_lint.facts.store import FactStore, text_key
+
+_TOO_DEEP = "it is nested too deeply to be read"
+_MOST_BRACKETS = 200
+"""CPython takes no more; libcst, which takes over from it, would end the process at some point."""
 
 _Definition = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
 
@@ -101,7 +106,7 @@ class Unit:
         try:
             lowered = lower(text, line_offset=offset)
         except RecursionError:
-            self.source.note(self.first, "is nested too deeply to be read")
+            self.source.note(self.first, _TOO_DEEP)
             return ()
         except Exception as error:
             self.source.note(self.first, _reason(error))
@@ -173,7 +178,10 @@ class SourceFacts:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")
                 tree = ast.parse(self.text)
-        except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
+        except (RecursionError, MemoryError):
+            self.note(1, _TOO_DEEP)
+            return ()
+        except (SyntaxError, ValueError) as error:
             return self._units_by_libcst(error)
         return tuple(self._index(tree.body))
 
@@ -255,10 +263,13 @@ class SourceFacts:
     def _units_by_libcst(self, refused: BaseException) -> tuple[Unit, ...]:
         from rltel_lint.facts.lower import lower
 
+        if _depth(self.text) > _MOST_BRACKETS:
+            self.note(1, _TOO_DEEP)
+            return ()
         try:
             lowered = lower(self.text)
         except RecursionError:
-            self.note(1, "is nested too deeply to be read")
+            self.note(1, _TOO_DEEP)
             return ()
         except Exception:
             line = refused.lineno if isinstance(refused, SyntaxError) else None
@@ -274,6 +285,15 @@ class SourceFacts:
             )
             for statement in lowered
         )
+
+
+def _depth(text: str) -> int:
+    """How deeply brackets are nested, those in strings and comments included."""
+    depth = deepest = 0
+    for bracket in re.findall(r"[()\[\]{}]", text):
+        depth = depth + 1 if bracket in "([{" else max(depth - 1, 0)
+        deepest = max(deepest, depth)
+    return deepest
 
 
 def _index_values(unit: Unit) -> list[Any]:

@@ -147,6 +147,24 @@ class Containers:
             ordered: Whether order and number matter, so that a choice of containers is no good.
             formatted: Whether the elements are put into a string.
         """
+        key = (expr.id if isinstance(expr, n.Name) else expr, scope, id(frame))
+        if key in self._active:
+            return None
+        self._active.add(key)
+        try:
+            return self._elements(expr, scope, at, frame, ordered, formatted)
+        finally:
+            self._active.discard(key)
+
+    def _elements(
+        self,
+        expr: n.Expr,
+        scope: Scope,
+        at: n.Stmt | None,
+        frame: Frame,
+        ordered: bool,
+        formatted: bool,
+    ) -> list[Strings] | None:
         if isinstance(expr, n.Binary) and expr.op in ({"+"} if ordered else {"|", "+"}):
             return self._joined((expr.left, expr.right), scope, at, frame, ordered, formatted)
         if isinstance(expr, n.Call):
@@ -217,17 +235,10 @@ class Containers:
         formatted: bool,
     ) -> list[Strings] | None:
         """A name whose one value is an expression over containers (``A | {"b"}``)."""
-        key = (expr.id if isinstance(expr, n.Name) else expr, scope, id(frame))
-        if key in self._active:
-            return None
-        self._active.add(key)
-        try:
-            for value, where, statement, inner in self._values(expr, scope, at, frame):
-                return self.elements(
-                    value, where, statement, inner, ordered=ordered, formatted=formatted
-                )
-        finally:
-            self._active.discard(key)
+        for value, where, statement, inner in self._values(expr, scope, at, frame):
+            return self.elements(
+                value, where, statement, inner, ordered=ordered, formatted=formatted
+            )
         return None
 
     def _values(
