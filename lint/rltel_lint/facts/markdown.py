@@ -144,7 +144,7 @@ class _Reader:
             return
         self._broken_table(token, line)
         if "<!--" in inline.text or "{/*" in inline.text:
-            self._comments(token)
+            self._comments(token, _without_codes(inline))
         if in_item and self.lists:
             item = Item(inline, line, self.lists[-1], len(self.lists))
             self.blocks.append(item)
@@ -249,8 +249,9 @@ class _Reader:
             self.blocks.append(block)
         self.list_count = reader.list_count + 1
 
-    def _comments(self, token: Token) -> None:
-        line, content, at = self._line(token), token.content, 0
+    def _comments(self, token: Token, content: str | None = None) -> None:
+        content = token.content if content is None else content
+        line, at = self._line(token), 0
         while opener := _COMMENT_OPENER.search(content, at):
             closer = "-->" if opener.group() == "<!--" else "*/}"
             end = content.find(closer, opener.end())
@@ -259,6 +260,15 @@ class _Reader:
             text = content[opener.end() : end].strip()
             self.blocks.append(Comment(text, line + content.count("\n", 0, opener.start())))
             at = end + len(closer)
+
+
+def _without_codes(inline: Inline) -> str:
+    """The text with its code spans blanked: a comment quoted in one is none."""
+    text = inline.text
+    for code in inline.codes:
+        blank = re.sub(r"[^\n]", " ", code.text)
+        text = text[: code.start] + blank + text[code.end :]
+    return text
 
 
 def _codes(parser: MarkdownIt, content: str) -> tuple[Code, ...]:

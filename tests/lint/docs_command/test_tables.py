@@ -179,9 +179,12 @@ def test_groups_and_presets() -> None:
 
 
 def test_markers_within_code_are_no_markers() -> None:
-    document = f"```markdown\n{EMPTY}```\n"
-    assert pages(document).tables == 0
-    assert pages(document).problems == []
+    quoted = "Write `<!-- rltel: begin spans -->`, and then `<!-- rltel: spans -->`.\n"
+    for document in (f"```markdown\n{EMPTY}```\n", quoted, f"- {quoted}"):
+        assert pages(document).tables == 0
+        assert pages(document).problems == []
+        assert {finding.code for finding in check(document)} == {"RLT101"}
+    assert pages(quoted.replace("`", "")).problems != []
 
 
 @pytest.mark.parametrize(

@@ -364,31 +364,6 @@ def test_a_stream_that_only_a_person_can_take_apart_is_left(name: str) -> None:
     assert [finding.code for finding, _ in done.refused] == ["RLT405"]
 
 
-def test_a_call_that_names_the_method_is_a_guess() -> None:
-    files = {
-        "train.py": text(
-            """
-            import ray
-            from rl_telemetry.instrumentation import accepts_trace_context, trace_context_kwargs
-
-            @ray.remote
-            class Policy:
-                @accepts_trace_context
-                def train(self, batch): ...
-
-            def run(group, batch):
-                group.run_all_workers_single_data("train", batch)
-                Policy.remote().train.remote(batch, **trace_context_kwargs())
-            """
-        )
-    }
-    assert codes(check(files)) == {("train.py", "RLT301"): 1}
-    assert mended(files)[0] == files
-    changed, _ = mended(files, unsafe=True)
-    assert '_single_data("train", batch, **trace_context_kwargs())' in changed["train.py"]
-    assert not check(changed)
-
-
 def test_dead_keys_of_a_map() -> None:
     config = Config(vocabulary={"metrics": {"maps": {"LOGGER_KEYS": ["train"]}}})
     before = text(
