@@ -4,8 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
+from rltel_lint.inventory_lines import (
+    ActorLine,
+    CarrierLine,
+    KeyLine,
+    MetricLine,
+    actor_lines,
+    carrier_lines,
+    few,
+    key_lines,
+    metric_lines,
+)
 from rltel_lint.project.linked import Project
 from rltel_lint.project.spans import SpanSite
 from rltel_lint.values import HOLE, display
@@ -56,6 +68,7 @@ class Inventory:
         presets: Presets that the project declares.
         attributes: Span attributes set at the sites, with where.
         unknown: Sites whose span name is not known at all, with the reason.
+        project: The linked project, for what is worked out only when asked for.
     """
 
     spans: tuple[SpanLine, ...]
@@ -63,6 +76,27 @@ class Inventory:
     presets: tuple[tuple[str, tuple[str, ...]], ...]
     attributes: tuple[tuple[str, tuple[str, ...]], ...]
     unknown: tuple[tuple[str, str], ...]
+    project: Project
+
+    @cached_property
+    def metrics(self) -> tuple[MetricLine, ...]:
+        """Declared metrics, sorted by series."""
+        return tuple(metric_lines(self.project))
+
+    @cached_property
+    def keys(self) -> tuple[KeyLine, ...]:
+        """Keys that are logged, sorted."""
+        return tuple(key_lines(self.project))
+
+    @cached_property
+    def carriers(self) -> tuple[CarrierLine, ...]:
+        """Methods that accept a carrier, or are dispatched with or without one."""
+        return tuple(carrier_lines(self.project))
+
+    @cached_property
+    def actors(self) -> tuple[ActorLine, ...]:
+        """Actor classes, in order of place."""
+        return tuple(actor_lines(self.project))
 
     def to_json(self) -> dict[str, Any]:
         """Returns the inventory as plain data."""
@@ -72,6 +106,10 @@ class Inventory:
             "presets": [{"name": name, "groups": groups} for name, groups in self.presets],
             "attributes": [{"key": key, "sites": sites} for key, sites in self.attributes],
             "unknown": [{"site": site, "reason": reason} for site, reason in self.unknown],
+            "metrics": [vars(line) for line in self.metrics],
+            "logger_keys": [vars(line) for line in self.keys],
+            "carriers": [line.to_json() for line in self.carriers],
+            "actors": [vars(line) for line in self.actors],
         }
 
     def tables(self) -> list[Table]:
@@ -86,8 +124,8 @@ class Inventory:
                         ", ".join(line.groups),
                         line.bucket,
                         line.kind,
-                        _few(line.sites),
-                        _few(line.documented) or "nowhere",
+                        few(line.sites),
+                        few(line.documented) or "nowhere",
                     )
                     for line in self.spans
                 ],
@@ -102,7 +140,7 @@ class Inventory:
                         line.declared,
                         ", ".join(line.presets),
                         str(line.uses),
-                        _few(line.documented),
+                        few(line.documented),
                     )
                     for line in self.groups
                 ],
@@ -111,9 +149,29 @@ class Inventory:
             (
                 "span attributes",
                 ("key", "set at"),
-                [(key, _few(sites)) for key, sites in self.attributes],
+                [(key, few(sites)) for key, sites in self.attributes],
             ),
             ("spans whose name is not known", ("opened at", "because"), list(self.unknown)),
+            (
+                "metrics",
+                ("series", "logger key", "kind", "unit", "declared at", "logged", "documented at"),
+                [line.row() for line in self.metrics],
+            ),
+            (
+                "logger keys",
+                ("key", "prefix", "logged at", "declared"),
+                [line.row() for line in self.keys],
+            ),
+            (
+                "carriers",
+                ("method", "accepts", "defined at", "sent", "dispatched at"),
+                [row for line in self.carriers for row in line.rows()],
+            ),
+            (
+                "actors",
+                ("class", "defined at", "dispatched methods"),
+                [line.row() for line in self.actors],
+            ),
         ]
 
 
@@ -129,6 +187,7 @@ def take_inventory(project: Project) -> Inventory:
             for site in project.spans.sites
             if not any(template.strip(HOLE) for template in site.name.templates)
         ),
+        project,
     )
 
 
@@ -191,8 +250,3 @@ def _attributes(project: Project) -> Iterator[tuple[str, tuple[str, ...]]]:
             found.setdefault(key, []).append(str(site.place))
     for key, sites in sorted(found.items()):
         yield key, tuple(dict.fromkeys(sites))
-
-
-def _few(places: Sequence[str], most: int = 3) -> str:
-    rest = len(places) - most
-    return ", ".join(places[:most]) + (f" and {rest} more" if rest > 0 else "")

@@ -9,6 +9,7 @@ from rltel_lint.engine import Result
 from rltel_lint.facts import nodes as n
 from rltel_lint.findings import Finding, Place
 from rltel_lint.graph.model import Edge, Graph, Link, Node
+from rltel_lint.inventory import take_inventory
 from rltel_lint.project.accepting import Method
 from rltel_lint.project.dispatch import Dispatch
 from rltel_lint.project.linked import Project
@@ -37,20 +38,21 @@ def build_graph(result: Result) -> Graph:
 
 
 def _nodes(result: Result, orphans: set[str]) -> Iterator[Node]:
+    inventory = take_inventory(result.project)
     adrift = {
         (one.code, str(one.place), _first_name(one.message))
         for one in result.findings
         if one.code in {_UNDOCUMENTED, _UNEMITTED}
     }
     undocumented = {name for code, _, name in adrift if code == _UNDOCUMENTED}
-    for line in result.inventory.spans:
+    for line in inventory.spans:
         node = Node(line.name, line.groups, line.bucket, line.kind, sites=line.sites)
         if line.name.replace("**", "…") in undocumented:
             node = replace(node, drift="undocumented")
         elif line.name in orphans:
             node = replace(node, drift="orphan")
         yield node
-    emitted = {line.name for line in result.inventory.spans}
+    emitted = {line.name for line in inventory.spans}
     unemitted: dict[str, list[str]] = {}
     for code, place, name in sorted(adrift):
         if code == _UNEMITTED and name not in emitted:

@@ -15,9 +15,9 @@ _LETTER = 7.3
 
 _STYLE = f"""\
 text {{ font: 12px ui-monospace, 'DejaVu Sans Mono', Menlo, Consolas, monospace; fill: #212121 }}
-.head {{ font-weight: bold; fill: {GREY} }}
-.note {{ fill: {GREY} }}
-.drift {{ fill: {RED} }}
+text.head {{ font-weight: bold; fill: {GREY} }}
+text.note {{ fill: {GREY} }}
+text.drift {{ fill: {RED} }}
 rect {{ stroke: #616161 }}
 rect.drift {{ stroke: {RED}; stroke-width: 2.5 }}
 rect.again {{ stroke-dasharray: 2 3 }}
@@ -104,7 +104,8 @@ def _boxes(rows: Sequence[Row]) -> Iterator[str]:
     for index, row in enumerate(rows):
         top = _top(index)
         if row.node is None:
-            yield f'<text class="head" x="{_MARGIN}" y="{top + 16}">{_text(label_of(row.text))}</text>'
+            text = _text(label_of(row.text))
+            yield f'<text class="head" x="{_MARGIN}" y="{top + 16}">{text}</text>'
         else:
             yield "<g>"
             yield from _box(row, row.node, top)
