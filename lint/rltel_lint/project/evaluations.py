@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from functools import cached_property
 
 from rltel_lint.facts import nodes as n
@@ -49,7 +49,7 @@ class Evaluations:
         return frozenset(found)
 
     @cached_property
-    def _to_scope(self) -> frozenset[str]:
+    def _to_scope(self) -> Mapping[str, int]:
         return self._flow.leading(self._scoping)
 
     def unscoped(self) -> Iterator[SpanSite]:
@@ -123,7 +123,7 @@ class Evaluations:
         return found
 
     @cached_property
-    def _to_productive(self) -> frozenset[str]:
+    def _to_productive(self) -> Mapping[str, int]:
         return self._flow.leading(self._productive)
 
     def _counts(self, site: SpanSite) -> bool:

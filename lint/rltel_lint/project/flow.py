@@ -7,10 +7,10 @@ whose names can lead to a goal by their text are lowered, so that asking costs l
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from functools import cached_property
 
 from rltel_lint.facts import nodes as n
-from rltel_lint.facts.source import Unit
 from rltel_lint.project.binding import init_of
 from rltel_lint.project.calls import CallFinder, CallSite
 from rltel_lint.project.invocations import Invocations
@@ -20,8 +20,7 @@ from rltel_lint.project.resolve import External, Resolver
 from rltel_lint.project.uses import Uses
 from rltel_lint.vocabulary.model import KnownCall, means
 
-_DEPTH = 6
-_UPWARD = 5
+_DEPTH = 4
 
 Step = tuple[n.Expr, Function]
 """What is written (a call, or a function passed on), and the function that it runs."""
@@ -97,30 +96,45 @@ class Flow:
 
     # -- steps --------------------------------------------------------------------------
 
-    def leading(self, goals: Iterable[Function]) -> frozenset[str]:
-        """Names of the functions that may lead to a goal, by their text alone."""
-        found = {goal.name for goal in goals}
-        level = set(found) - {"__init__"}
-        level |= {g.owner.name for g in goals if g.name == "__init__" and g.owner is not None}
-        for _ in range(_UPWARD):
-            above: set[str] = set()
-            for name in sorted(level):
-                for module, unit in self._units(name):
-                    if not self._is_library(module):
-                        above |= unit.binds
-                        above.update(_DEFINED.findall(unit.text))
-            level = above - found - {"__init__"}
-            found |= above
-        return frozenset(found)
+    def leading(self, goals: Iterable[Function]) -> Mapping[str, int]:
+        """Returns how many calls it may take, by the text alone, from a name to a goal.
 
-    def _units(self, name: str) -> Iterator[tuple[Module, Unit]]:
-        word = re.compile(rf"\b{re.escape(name)}\b")
+        Args:
+            goals: Where to get to.
+
+        Returns:
+            Names of functions with the least number of calls; what is not among them leads
+            nowhere within the depth that is followed.
+        """
+        goals = list(goals)
+        found = {goal.name: 0 for goal in goals}
+        level = {goal.name for goal in goals} - {"__init__"}
+        level |= {g.owner.name for g in goals if g.name == "__init__" and g.owner is not None}
+        for distance in range(1, _DEPTH + 1):
+            above = {name for word in level for name in self._callers_by_word.get(word, ())}
+            level = above - found.keys()
+            found.update(dict.fromkeys(level, distance))
+            level.discard("__init__")
+        return found
+
+    @cached_property
+    def _callers_by_word(self) -> dict[str, set[str]]:
+        """For every word that is called or passed on, the functions whose text does so."""
+        found: dict[str, set[str]] = {}
         for module in self._modules:
-            if name in module.facts.text and word.search(module.facts.text):
-                for unit in module.facts.all_units():
-                    if name in unit.text and word.search(unit.text):
-                        if not _IMPORT.match(unit.text):
-                            yield module, unit
+            if self._is_library(module):
+                continue
+            aliases = dict(_ALIAS.findall(module.facts.text))
+            originals = {alias: name for name, alias in aliases.items()}
+            holders = {inner: unit for unit in module.facts.units for inner in unit.members}
+            for unit in module.facts.all_units():
+                text = unit.text
+                defined = {*unit.binds, *_DEFINED.findall(text)}
+                if "__init__" in defined and unit in holders:
+                    defined |= holders[unit].binds  # what constructs the class runs it
+                for word in {*_CALLED.findall(text), *_PASSED.findall(text)}:
+                    found.setdefault(originals.get(word, word), set()).update(defined)
+        return found
 
     def steps(self, function: Function) -> list[Step]:
         """Returns what a function calls, or passes on to be called, in its own process."""
@@ -160,7 +174,7 @@ class Flow:
         self,
         start: Function,
         goals: frozenset[Function],
-        leading: frozenset[str],
+        leading: Mapping[str, int],
         depth: int = _DEPTH,
     ) -> list[tuple[Function, n.Expr]] | None:
         """Returns the calls from a function to the nearest goal, ``None`` if there is no way.
@@ -169,16 +183,16 @@ class Flow:
             start: Where to start; ``[]`` is returned when it is a goal itself.
             goals: Where to get to.
             leading: What :meth:`leading` returned for the goals.
-            depth: How many calls to follow.
+            depth: How many calls to follow at most.
         """
         level: list[tuple[Function, list[tuple[Function, n.Expr]]]] = [(start, [])]
         seen = {start}
-        for _ in range(depth + 1):
+        for left in range(depth, -1, -1):
             above = []
             for function, way in level:
                 if function in goals:
                     return way
-                if function.name not in leading and function is not start:
+                if leading.get(function.name, depth + 1) > left:
                     continue
                 for written, target in self.steps(function):
                     if target not in seen and not self._is_library(target.module):
@@ -189,7 +203,9 @@ class Flow:
 
 
 _DEFINED = re.compile(r"\bdef\s+(\w+)")
-_IMPORT = re.compile(r"\s*(?:from\s+\S+\s+)?import\b")
+_CALLED = re.compile(r"(?<!def )\b([A-Za-z_]\w*)\s*\(")
+_PASSED = re.compile(r"[(,=]\s*(?:\w+\.)*([A-Za-z_]\w*)\s*(?=[,)])")
+_ALIAS = re.compile(r"\b(\w+)\s+as\s+(\w+)")
 
 
 def _aliases(words: Iterable[str], text: str) -> set[str]:

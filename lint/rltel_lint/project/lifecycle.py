@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -136,11 +136,11 @@ class Lifecycle:
         return _functions(self.flow.uses(self._known.shutdowns))
 
     @cached_property
-    def _to_start(self) -> frozenset[str]:
+    def _to_start(self) -> Mapping[str, int]:
         return self.flow.leading(self.starting)
 
     @cached_property
-    def _to_end(self) -> frozenset[str]:
+    def _to_end(self) -> Mapping[str, int]:
         return self.flow.leading(self.ending)
 
     def starts(self, function: Function) -> bool:
@@ -225,7 +225,7 @@ class Lifecycle:
         return found
 
     @cached_property
-    def _to_span(self) -> frozenset[str]:
+    def _to_span(self) -> Mapping[str, int]:
         return self.flow.leading(self._opening)
 
     def _span_in(self, cls: Class) -> SpanSite | None:
@@ -449,7 +449,7 @@ class Lifecycle:
         )
 
     @cached_property
-    def _to_loop(self) -> frozenset[str]:
+    def _to_loop(self) -> Mapping[str, int]:
         return self.flow.leading(self.loops)
 
     def loop_of(self, entry: Entry) -> SpanSite | None:

@@ -9,6 +9,7 @@ from rltel_lint.rules import (
     categories,
     evaluation,
     groups,
+    handling,
     lifecycle,
     metrics,
     nesting,
@@ -48,7 +49,9 @@ ALL_RULES: tuple[type[Rule], ...] = (
     nesting.CountedTwice,
     nesting.AttachedAcrossYield,
     spelling.EfficiencyGroupThroughLeafHelper,
+    handling.SpanNotEnded,
     evaluation.EvaluationWithoutScope,
+    handling.DecoratorNotSupported,
     metrics.KeyNeverLogged,
     metrics.KeyUnderOtherPrefix,
     series.MetricUndocumented,
@@ -61,9 +64,11 @@ ALL_RULES: tuple[type[Rule], ...] = (
     attributes.AttributeUndocumented,
     attributes.AttributeNeverSet,
     attributes.AttributeRetyped,
+    handling.SpanMayBeNone,
     lifecycle.ActorNeverInitialises,
     lifecycle.KilledWithoutFlush,
     lifecycle.EntryWithoutDriver,
+    handling.HelperYieldsNoSpan,
 )
 
 

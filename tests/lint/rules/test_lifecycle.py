@@ -495,6 +495,39 @@ _ENTRIES = {
         if __name__ == "__main__":
             asyncio.run(work())
         """,
+    "the loop is in a class": """
+        --- run.py
+        from loop import train
+
+        class Trainer:
+            def __init__(self, steps):
+                train(steps)
+
+        def main():  # <- RLT804
+            Trainer(3)
+
+        if __name__ == "__main__":
+            main()
+        """,
+    "started in a constructor": """
+        --- run.py
+        from loop import train
+        from rl_telemetry.setup import init_telemetry_driver
+
+        class Trainer:
+            def __init__(self, steps):
+                self.boot()
+                train(steps)
+
+            def boot(self):
+                init_telemetry_driver({}, "grpo")
+
+        def main():
+            Trainer(3)
+
+        if __name__ == "__main__":
+            main()
+        """,
     "a console script": """
         --- app/__init__.py
         --- app/cli.py
