@@ -32,6 +32,7 @@ COLUMNS: dict[str, tuple[str, ...]] = {
     "span": ("Span", "Group", "Bucket", "Description"),
     "group": ("Group", "Presets", "Bucket", "Description"),
     "preset": ("Preset", "Groups", "Description"),
+    "metric": ("Metric", "Type", "Unit", "Logger key", "Description"),
 }
 """The header of a table that has none yet."""
 
@@ -93,4 +94,18 @@ def _all_presets(project: Project) -> dict[str, tuple[str, ...]]:
     return found
 
 
-_ROWS = {"span": _spans, "group": _groups, "preset": _presets}
+def _metrics(project: Project, inventory: Inventory) -> Iterator[Row]:
+    found: dict[str, dict[str, tuple[str, ...]]] = {}
+    for line in inventory.metrics:
+        if line.source == "field" or not line.name:
+            continue
+        known = {"key": line.key, "type": line.kind, "unit": line.unit}
+        cells = found.setdefault(line.name, {})
+        for kind, value in known.items():
+            if value and value not in cells.get(kind, ()):
+                cells[kind] = (*cells.get(kind, ()), value)
+    for name, cells in found.items():
+        yield Row(name, cells)
+
+
+_ROWS = {"span": _spans, "group": _groups, "preset": _presets, "metric": _metrics}

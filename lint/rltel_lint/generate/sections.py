@@ -99,5 +99,5 @@ def _section(
     return Section(path, kind, word.lower(), tuple(patterns), line, end, table)
 
 
-KINDS = frozenset({"span", "group", "preset"})
+KINDS = frozenset({"span", "group", "preset", "metric"})
 """The kinds of names that the inventory knows."""

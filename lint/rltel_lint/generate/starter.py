@@ -21,8 +21,8 @@ _HEAD = """# Spans
 What this project emits. `rltel-lint docs --write` fills the tables between the markers;
 descriptions and further columns are yours, and stay.
 """
-_TITLES = {"span": "Span names", "group": "Span groups", "preset": "Presets"}
-_WORDS = {"span": "spans", "group": "groups", "preset": "presets"}
+_TITLES = {"span": "Span names", "group": "Span groups", "preset": "Presets", "metric": "Metrics"}
+_WORDS = {"span": "spans", "group": "groups", "preset": "presets", "metric": "metrics"}
 
 
 @dataclass(frozen=True)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from rltel_lint.facts.entries import DocumentEntry
@@ -46,7 +46,7 @@ def fill(
     if table is None:
         header = COLUMNS[section.kind]
         keys = _keys(header, section.kind, namespace)
-        filled = tuple(_new(row, keys) for row in wanted)
+        filled = tuple(_new(row, keys, _subject(keys, section.kind)) for row in wanted)
         names = quoted(row.written for row in wanted)
         return Filled(header, filled, (f"there is no table yet; it would list {names}",))
     return _Filling(section, table, wanted, entries, namespace).fill()
@@ -92,7 +92,8 @@ class _Filling:
             if matching and not new and entries[0].status == "active":
                 gone.append(f"{name} (a second time)")
                 continue
-            kept.append((name, self._updated(cells, matching, name)))
+            entry = entries[0] if entries else None
+            kept.append((name, self._updated(cells, matching, name, entry)))
         added = [row for row in self._wanted if row.name not in covered]
         found = []
         for old, row in self._renamed(stale, added):
@@ -100,7 +101,7 @@ class _Filling:
             renamed = self._renaming(stale.pop(old), old, row.written)
             kept.append((row.written, self._updated(renamed, [row], row.written)))
             added.remove(row)
-        kept += [(row.written, _new(row, self._keys)) for row in added]
+        kept += [(row.written, _new(row, self._keys, self._subject())) for row in added]
         gone = sorted([*gone, *stale])
         if added:
             found.append(f"{quoted(row.written for row in added)} missing")
@@ -131,6 +132,15 @@ class _Filling:
                 renamed.append(cell)
         return renamed
 
+    def _subject(self) -> int:
+        """The column that has the names: the one that the rows have them in."""
+        for number, cells in enumerate(self._table.rows):
+            for entry in self._entries.get(self._table.line + 2 + number, ()):
+                for index, cell in enumerate(cells):
+                    if entry.text in cell.text:
+                        return index
+        return _subject(self._keys, self._kind)
+
     def _matching(self, entries: list[DocumentEntry]) -> list[Row]:
         names = [name for entry in entries for name in entry.names]
         return [row for row in self._wanted if any(overlap(name, row.name) for name in names)]
@@ -141,7 +151,13 @@ class _Filling:
             return True
         return any(entry.status != "active" for entry in entries)
 
-    def _updated(self, cells: Sequence[Inline], matching: list[Row], name: str) -> tuple[str, ...]:
+    def _updated(
+        self,
+        cells: Sequence[Inline],
+        matching: list[Row],
+        name: str,
+        entry: DocumentEntry | None = None,
+    ) -> tuple[str, ...]:
         updated = []
         for index, key in enumerate(self._keys):
             cell = cells[index] if index < len(cells) else Inline()
@@ -149,13 +165,21 @@ class _Filling:
             known = [row.cells[key] for row in matching if key in row.cells]
             if known:
                 names = tuple(dict.fromkeys(one for values in known for one in values))
-                if set(names) != set(_names(cell)):
+                if not _agree(key, names, cell, entry):
                     old = text or "nothing"
-                    text = _codes(names)
+                    text = _written(key, names)
                     title = self._header[index].lower()
                     self._differences.append(f'"{name}" has {title} {text or "none"}, not {old}')
             updated.append(text)
         return tuple(updated)
+
+
+def _agree(key: str, names: Iterable[str], cell: Inline, entry: DocumentEntry | None) -> bool:
+    """Whether a cell says what the code says; a type may have its unit behind it."""
+    if key in _WORDS and entry is not None:
+        said: Iterable[str] = entry.column(key)
+        return {name.lower() for name in names} == {one.lower() for one in said}
+    return set(names) == set(_names(cell))
 
 
 def _keys(header: Sequence[str], kind: str, namespace: str) -> list[str]:
@@ -166,14 +190,17 @@ def _keys(header: Sequence[str], kind: str, namespace: str) -> list[str]:
     return keys
 
 
-def _new(row: Row, keys: Sequence[str]) -> tuple[str, ...]:
-    """The cells of a name that is new to a table: the first column of its kind has the name."""
-    known: Mapping[str, tuple[str, ...]] = row.cells
-    subject = next((i for i, key in enumerate(keys) if key and key not in known), 0)
+def _new(row: Row, keys: Sequence[str], subject: int) -> tuple[str, ...]:
+    """The cells of a name that is new to a table."""
     return tuple(
-        f"`{row.written}`" if index == subject else _codes(known.get(key, ()))
+        f"`{row.written}`" if index == subject else _written(key, row.cells.get(key, ()))
         for index, key in enumerate(keys)
     )
+
+
+def _subject(keys: Sequence[str], kind: str) -> int:
+    """The column that has the names, as far as the header tells."""
+    return next((keys.index(key) for key in (kind, "name") if key in keys), 0)
 
 
 def _names(cell: Inline) -> list[str]:
@@ -187,8 +214,12 @@ def _names(cell: Inline) -> list[str]:
 _NOTHING = frozenset({"none", "n/a", "(none)", "nothing"})
 
 
-def _codes(names: Iterable[str]) -> str:
-    return ", ".join(f"`{name}`" for name in names)
+_WORDS = frozenset({"type", "unit"})
+
+
+def _written(key: str, names: Iterable[str]) -> str:
+    """The names as a cell; a metric's type is a word, all else are names in code."""
+    return ", ".join(name if key == "type" else f"`{name}`" for name in names)
 
 
 def render(filled: Filled, dashes: str | None, prefix: str, *, aligned: bool) -> list[str]:

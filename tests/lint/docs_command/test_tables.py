@@ -178,6 +178,48 @@ def test_groups_and_presets() -> None:
     assert [stale.word for stale in pages(changed, drifted).stale] == ["groups", "presets"]
 
 
+METRICS = """
+from rl_telemetry.metrics import MetricSpec, register_metric_group
+from rl_telemetry.metrics import TeedMetric, register_teed_metrics
+
+register_teed_metrics([TeedMetric("reward", "rl.reward.mean", "gauge", "1")])
+register_metric_group("x", [MetricSpec("seconds", "rl.step.time", kind="histogram", unit="s")])
+"""
+
+
+def test_metrics() -> None:
+    empty = "<!-- rltel: begin metrics -->\n<!-- rltel: end -->\n"
+    document = written(empty, METRICS)
+    assert "| Metric | Type | Unit | Logger key | Description |\n" in document
+    assert "| `rl.reward.mean` | gauge | `1` | `reward` | |\n" in document
+    assert "| `rl.step.time` | histogram | `s` | `seconds` | |\n" in document
+    assert pages(document, METRICS).stale == []
+    other = document.replace("gauge | `1`", "Gauge | 1").replace("Logger key", "Owner")
+    assert pages(other, METRICS).stale == []
+    turned = "<!-- rltel: begin metrics -->\n| Unit | Metric |\n|---|---|\n<!-- rltel: end -->\n"
+    changed = written(turned, METRICS.replace(', unit="s"', ""))
+    assert "| `1` | `rl.reward.mean` |\n| | `rl.step.time` |\n" in changed
+    drifted = METRICS.replace("histogram", "counter")
+    assert pages(document, drifted).stale[0].differences == (
+        '"rl.step.time" has type counter, not histogram',
+    )
+
+
+def test_names_go_where_the_rows_have_them() -> None:
+    document = text(
+        """
+        <!-- rltel: begin spans -->
+
+        | Why | What |
+        |---|---|
+        | a step | `rl.grpo.step` |
+
+        <!-- rltel: end -->
+        """
+    )
+    assert "\n| | `rl.grpo.reward` |\n| a step | `rl.grpo.step` |\n" in written(document)
+
+
 def test_markers_within_code_are_no_markers() -> None:
     quoted = "Write `<!-- rltel: begin spans -->`, and then `<!-- rltel: spans -->`.\n"
     for document in (f"```markdown\n{EMPTY}```\n", quoted, f"- {quoted}"):
