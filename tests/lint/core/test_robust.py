@@ -82,7 +82,7 @@ def test_mutated_code(text: str) -> None:
     assert "RLT101" in {f.code for f in found if f.place.path == "b.py"}
 
 
-@BOUNDED
+@settings(BOUNDED, max_examples=10)
 @given(st.lists(programs(), min_size=2, max_size=2))
 def test_programs_that_import_each_other(sources: list[str]) -> None:
     one, other = sources

@@ -17,7 +17,7 @@ def _claims(source: str) -> dict[int, list]:
     return found
 
 
-@settings(max_examples=150, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=80, deadline=None, suppress_health_check=list(HealthCheck))
 @given(programs())
 def test_no_value_at_run_time_contradicts_the_claim(source: str) -> None:
     note("\n".join(f"{i:3} {line}" for i, line in enumerate(source.splitlines(), 1) if i > 60))
