@@ -50,7 +50,6 @@ def test_the_name_may_be_relative_or_absolute(project: Write) -> None:
     for folder, name in (
         ("pkg", "train.py"),
         ("docs", "../pkg/train.py"),
-        ("..", "project/pkg/train.py"),
         ("..", str(root / "pkg/train.py")),
     ):
         run = _lint(root, drifted(), name, folder)
