@@ -51,7 +51,8 @@ class Flow:
         self._callers = callers
         self._is_library = is_library
         self._uses = Uses(modules, resolver, finder)
-        self._steps: dict[Function, list[Step]] = {}
+        self._steps: dict[tuple[Function, int], list[Step]] = {}
+        self._originals: dict[Module, dict[str, str]] = {}
 
     # -- direct uses --------------------------------------------------------------------
 
@@ -96,11 +97,14 @@ class Flow:
 
     # -- steps --------------------------------------------------------------------------
 
-    def leading(self, goals: Iterable[Function]) -> Mapping[str, int]:
+    def leading(
+        self, goals: Iterable[Function] = (), words: Iterable[str] = ()
+    ) -> Mapping[str, int]:
         """Returns how many calls it may take, by the text alone, from a name to a goal.
 
         Args:
             goals: Where to get to.
+            words: More names to get to, whatever they are.
 
         Returns:
             Names of functions with the least number of calls; what is not among them leads
@@ -108,7 +112,7 @@ class Flow:
         """
         goals = list(goals)
         found = {goal.name: 0 for goal in goals}
-        level = {goal.name for goal in goals} - {"__init__"}
+        level = {goal.name for goal in goals} - {"__init__"} | set(words)
         level |= {g.owner.name for g in goals if g.name == "__init__" and g.owner is not None}
         for distance in range(1, _DEPTH + 1):
             above = {name for word in level for name in self._callers_by_word.get(word, ())}
@@ -132,21 +136,30 @@ class Flow:
                 defined = {*unit.binds, *_DEFINED.findall(text)}
                 if "__init__" in defined and unit in holders:
                     defined |= holders[unit].binds  # what constructs the class runs it
-                for word in {*_CALLED.findall(text), *_PASSED.findall(text)}:
+                words = {*_CALLED.findall(text), *_PASSED.findall(text), *_DECORATES.findall(text)}
+                for word in words:
                     found.setdefault(originals.get(word, word), set()).update(defined)
         return found
 
-    def steps(self, function: Function) -> list[Step]:
-        """Returns what a function calls, or passes on to be called, in its own process."""
-        known = self._steps.get(function)
+    def steps(self, function: Function, leading: Mapping[str, int]) -> list[Step]:
+        """Returns what a function calls, or passes on to be called, in its own process.
+
+        Args:
+            function: The function.
+            leading: Names of interest; a call that is certainly spelled otherwise is left out.
+        """
+        key = (function, id(leading))
+        known = self._steps.get(key)
         if known is None:
-            known = self._steps[function] = []
+            known = self._steps[key] = []
             for statement in function.paths:
                 if not isinstance(statement, (n.FunctionDef, n.ClassDef)):
-                    known += self.steps_in(statement, function)
+                    known += self.steps_in(statement, function, leading)
         return known
 
-    def steps_in(self, statement: n.Stmt, scope: Scope) -> Iterator[Step]:
+    def steps_in(
+        self, statement: n.Stmt, scope: Scope, leading: Mapping[str, int]
+    ) -> Iterator[Step]:
         """Yields the steps that one statement takes itself."""
         for node in own_nodes(statement):
             if not isinstance(node, n.Call):
@@ -154,13 +167,29 @@ class Flow:
             func = node.func
             if isinstance(func, n.Attribute) and func.attr in {"remote", "options"}:
                 continue  # another process
-            for target in self._finder.called(CallSite(node, scope, statement)):
-                yield from self._into(node, target)
+            if self._may_lead(func, scope, leading):
+                for target in self._finder.called(CallSite(node, scope, statement)):
+                    yield from self._into(node, target)
             for arg in node.args:
                 if isinstance(arg.value, (n.Name, n.Attribute)):
-                    for entity in self._resolver.of(arg.value, scope):
-                        if isinstance(entity, Function):
-                            yield arg.value, entity
+                    if self._may_lead(arg.value, scope, leading):
+                        for entity in self._resolver.of(arg.value, scope):
+                            if isinstance(entity, Function):
+                                yield arg.value, entity
+
+    def _may_lead(self, func: n.Expr, scope: Scope, leading: Mapping[str, int]) -> bool:
+        word = _last(func)
+        if not word or word in leading:
+            return True
+        originals = self._originals.get(scope.module)
+        if originals is None:
+            pairs = _ALIAS.findall(scope.module.facts.text)
+            originals = self._originals[scope.module] = {alias: name for name, alias in pairs}
+        if originals.get(word) in leading:
+            return True
+        if isinstance(func, n.Name) and isinstance(scope, Function):
+            return bool(scope.bindings_of(word))  # a local variable may be any function
+        return False
 
     def _into(self, call: n.Call, target: Function | Class) -> Iterator[Step]:
         if isinstance(target, Function):
@@ -194,7 +223,7 @@ class Flow:
                     return way
                 if leading.get(function.name, depth + 1) > left:
                     continue
-                for written, target in self.steps(function):
+                for written, target in self.steps(function, leading):
                     if target not in seen and not self._is_library(target.module):
                         seen.add(target)
                         above.append((target, [*way, (function, written)]))
@@ -203,8 +232,9 @@ class Flow:
 
 
 _DEFINED = re.compile(r"\bdef\s+(\w+)")
-_CALLED = re.compile(r"(?<!def )\b([A-Za-z_]\w*)\s*\(")
-_PASSED = re.compile(r"[(,=]\s*(?:\w+\.)*([A-Za-z_]\w*)\s*(?=[,)])")
+_CALLED = re.compile(r"(?<!def )\b([A-Za-z_]\w*)\s*(?:\(|\.remote\b|\.options\b)")
+_DECORATES = re.compile(r"@(?:\w+\.)*(\w+)")
+_PASSED = re.compile(r"[(,=]\s*[\"']?(?:\w+\.)*([A-Za-z_]\w*)[\"']?\s*(?=[,)])")
 _ALIAS = re.compile(r"\b(\w+)\s+as\s+(\w+)")
 
 

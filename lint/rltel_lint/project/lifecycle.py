@@ -87,6 +87,7 @@ class Lifecycle:
         self._spans = spans
         self._carriers = carriers
         self._scripts = scripts
+        self._flushing: dict[frozenset[str], Mapping[str, int]] = {}
         self.flow = Flow(modules, resolver, finder, carriers.invocations, carriers.is_library)
 
     # -- who starts and who ends telemetry ----------------------------------------------
@@ -149,16 +150,19 @@ class Lifecycle:
 
     # -- actors -------------------------------------------------------------------------
 
-    def methods(self, cls: Class) -> Iterator[Function]:
-        """Yields the methods of a class and of its bases in the project."""
+    def _methods(self, cls: Class, leading: Mapping[str, int]) -> Iterator[Function]:
+        """The methods of a class and of its bases whose names may lead to something."""
         for holder in self._resolver.mro(cls):
-            yield from holder.methods()
+            for name in holder.member_names:
+                if name in leading:
+                    yield from holder.methods_named(name)
 
     def class_starts(self, cls: Class) -> bool:
         """Whether an actor class starts telemetry, in any of its methods or by a decorator."""
         if not self.starting and not self._known.worker_decorators:
             return False
-        return any(self._is_started_by(method) for method in self.methods(cls))
+        leading = {**self._to_start, "__init__": 0}
+        return any(self._is_started_by(method) for method in self._methods(cls, leading))
 
     def _is_started_by(self, method: Function) -> bool:
         for decorator in method.node.decorators:
@@ -179,7 +183,7 @@ class Lifecycle:
         """Names of the methods of an actor class that deliver what it recorded."""
         return frozenset(
             method.name
-            for method in self.methods(cls)
+            for method in self._methods(cls, self._to_end)
             if self.flow.path(method, self.ending, self._to_end, _HOPS) is not None
         )
 
@@ -230,18 +234,14 @@ class Lifecycle:
 
     def _span_in(self, cls: Class) -> SpanSite | None:
         goals = frozenset(self._opening)
-        if not any(
-            name in self._to_span for base in self._resolver.mro(cls) for name in base.member_names
-        ):
-            return None
-        for method in self.methods(cls):
+        for method in self._methods(cls, self._to_span):
             if method in goals:
                 return self._opening[method]
-        for method in self.methods(cls):
+        for method in self._methods(cls, self._to_span):
             way = self.flow.path(method, goals, self._to_span, _HOPS)
             if way:
                 last, written = way[-1]
-                for one, target in self.flow.steps(last):
+                for one, target in self.flow.steps(last, self._to_span):
                     if one is written and target in goals:
                         return self._opening[target]
         return None
@@ -332,6 +332,7 @@ class Lifecycle:
         function = site.function
         if function is None:
             return False
+        leading = self._leading_to_flush(names)
         for statement in function.paths:
             if isinstance(statement, (n.FunctionDef, n.ClassDef)):
                 continue
@@ -340,7 +341,7 @@ class Lifecycle:
                     if self._flushes(node, function, names):
                         return True
             if statement.at < site.call.at:
-                for written, target in self.flow.steps_in(statement, function):
+                for written, target in self.flow.steps_in(statement, function, leading):
                     if written.at < site.call.at and self._leads_to_flush(target, names, 2, set()):
                         return True
         return False
@@ -361,6 +362,13 @@ class Lifecycle:
             isinstance(arg.value, n.Attribute) and arg.value.attr in names for arg in call.args
         )
 
+    def _leading_to_flush(self, names: frozenset[str]) -> Mapping[str, int]:
+        known = self._flushing.get(names)
+        if known is None:
+            words = {*names, *(known.name for known in self._known.actor_flushers)}
+            known = self._flushing[names] = self.flow.leading(words=words)
+        return known
+
     def _leads_to_flush(
         self, function: Function, names: frozenset[str], depth: int, seen: set[Function]
     ) -> bool:
@@ -374,7 +382,7 @@ class Lifecycle:
                         return True
         return depth > 0 and any(
             self._leads_to_flush(target, names, depth - 1, seen)
-            for _, target in self.flow.steps(function)
+            for _, target in self.flow.steps(function, self._leading_to_flush(names))
         )
 
     # -- entry points -------------------------------------------------------------------
@@ -391,6 +399,10 @@ class Lifecycle:
             found.setdefault(entry.function, entry)
         return tuple(found.values())
 
+    @cached_property
+    def _of_interest(self) -> Mapping[str, int]:
+        return {**self._to_loop, **self._to_start}
+
     def _guarded(self, module: Module) -> Iterator[Entry]:
         for unit in module.facts.units:
             if "__name__" not in unit.text or "__main__" not in unit.text:
@@ -399,7 +411,7 @@ class Lifecycle:
                 if isinstance(statement, n.If) and _is_guard(statement.test):
                     body = tuple(_statements(statement.body))
                     for inner in body:
-                        for written, target in self.flow.steps_in(inner, module):
+                        for written, target in self.flow.steps_in(inner, module, self._of_interest):
                             call = written if isinstance(written, n.Call) else None
                             yield Entry(module, call, target, body)
 
@@ -426,7 +438,9 @@ class Lifecycle:
         if any(statement in inside for _, statement, _ in self._starts):
             return True
         functions = {
-            target for inner in entry.guard for _, target in self.flow.steps_in(inner, entry.scope)
+            target
+            for inner in entry.guard
+            for _, target in self.flow.steps_in(inner, entry.scope, self._of_interest)
         }
         return any(self.starts(function) for function in {entry.function, *functions})
 
@@ -461,7 +475,9 @@ class Lifecycle:
         function = entry.function
         if way:
             last, written = way[-1]
-            function = next(t for w, t in self.flow.steps(last) if w is written and t in goals)
+            function = next(
+                t for w, t in self.flow.steps(last, self._to_loop) if w is written and t in goals
+            )
         return self.loops[function]
 
 
