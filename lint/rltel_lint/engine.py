@@ -17,6 +17,7 @@ from rltel_lint.globs import Globs
 from rltel_lint.inspected import count_inspected
 from rltel_lint.inventory import Inventory, take_inventory
 from rltel_lint.project.linked import Project, Settings
+from rltel_lint.project.tree import Tree
 from rltel_lint.rules.base import Review, Reviewed
 from rltel_lint.rules.catalogue import ALL_RULES
 from rltel_lint.vocabulary import VocabularyError, load_vocabulary
@@ -164,4 +165,5 @@ def _settings(source: Input, config: Config) -> Settings:
             text = config.file.read_text(encoding="utf-8")
         except (OSError, ValueError):
             text = ""
-    return Settings(config.namespace, config.reserved, tuple(unmatched), path, text)
+    tree = Tree({**source.documents, **source.sources}, source.root)
+    return Settings(config.namespace, config.reserved, tuple(unmatched), path, text, tree)

@@ -14,6 +14,7 @@ from rltel_lint.facts.documents import extract_document
 from rltel_lint.facts.source import SourceFacts
 from rltel_lint.findings import Finding
 from rltel_lint.project.linked import Project, Settings
+from rltel_lint.project.tree import Tree
 from rltel_lint.rules.base import Review, Reviewed, Rule, example_files
 from rltel_lint.suppression import Suppressions
 from rltel_lint.vocabulary import load_vocabulary
@@ -46,7 +47,7 @@ def link(
     ]
     vocabulary = load_vocabulary(config.profile, config.vocabulary)
     text = files.get("pyproject.toml", "")
-    settings = Settings(config.namespace, config.reserved, config_text=text)
+    settings = Settings(config.namespace, config.reserved, config_text=text, tree=Tree(files))
     return Project(sources, documents, vocabulary, settings)
 
 

@@ -15,6 +15,7 @@ from rltel_lint.project.buckets import BucketTable, bucket_tables
 from rltel_lint.project.calls import CallFinder
 from rltel_lint.project.carriers import CarrierFacts
 from rltel_lint.project.categories import Categories
+from rltel_lint.project.citations import Citations
 from rltel_lint.project.containment import Containment
 from rltel_lint.project.documents import Documents
 from rltel_lint.project.evaluate import Evaluator
@@ -25,6 +26,7 @@ from rltel_lint.project.modules import ModuleTable
 from rltel_lint.project.resolve import Resolver
 from rltel_lint.project.series import Series
 from rltel_lint.project.spans import SpanFinder, Spans, call_means
+from rltel_lint.project.tree import Tree
 from rltel_lint.project.uses import Uses
 from rltel_lint.values import HOLE
 from rltel_lint.vocabulary import Vocabulary
@@ -40,6 +42,7 @@ class Settings:
         unmatched_globs: Configured globs without a file: key and glob.
         config_path: The configuration file, relative to the project root.
         config_text: Its text, to point into.
+        tree: What lies in the project's folder.
     """
 
     namespaces: tuple[str, ...] = ("rl.",)
@@ -47,6 +50,7 @@ class Settings:
     unmatched_globs: tuple[tuple[str, str], ...] = ()
     config_path: str = "pyproject.toml"
     config_text: str = ""
+    tree: Tree | None = None
 
 
 class Project:
@@ -71,6 +75,7 @@ class Project:
         self.vocabulary = vocabulary
         self.namespaces = settings.namespaces
         self.unmatched_globs = settings.unmatched_globs
+        self.tree = settings.tree or Tree({})
         self._config_path = settings.config_path
         self._config_lines = settings.config_text.splitlines()
         self.documents = Documents(documents, settings.reserved)
@@ -133,6 +138,11 @@ class Project:
             self.uses,
             self.namespaces,
         )
+
+    @cached_property
+    def citations(self) -> Citations:
+        """Looks up dotted names that a text cites."""
+        return Citations(self.modules, self.resolver)
 
     @cached_property
     def categories(self) -> Categories:

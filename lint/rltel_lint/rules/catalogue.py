@@ -7,6 +7,7 @@ from rltel_lint.rules import (
     buckets,
     carriers,
     categories,
+    citations,
     evaluation,
     groups,
     handling,
@@ -69,6 +70,8 @@ ALL_RULES: tuple[type[Rule], ...] = (
     lifecycle.KilledWithoutFlush,
     lifecycle.EntryWithoutDriver,
     handling.HelperYieldsNoSpan,
+    citations.CitedThingMissing,
+    citations.EnvironmentNameNeverRead,
 )
 
 

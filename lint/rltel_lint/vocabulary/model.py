@@ -258,6 +258,7 @@ class Vocabulary:
         attributes: How attributes get onto spans.
         recorders: Functions that record a library's metrics.
         recorded_by_name: Functions that take a mapping from a metric's name to its value first.
+        environment: Environment variables that the library reads.
         bucket_tables: Module-level names of mappings from group to bucket.
         own: Which helpers and classes the project's own table added, for RLT002.
     """
@@ -283,6 +284,7 @@ class Vocabulary:
     attributes: Attributes = field(default_factory=Attributes)
     recorders: tuple[Recorder, ...] = ()
     recorded_by_name: tuple[KnownCall, ...] = ()
+    environment: tuple[str, ...] = ()
     bucket_tables: tuple[str, ...] = ()
     own: frozenset[str] = frozenset()
 
