@@ -126,7 +126,9 @@ class CitedThingMissing(Rule):
         if dotted.rpartition(".")[2] in {"py", "md", "toml", "yaml", "yml", "sh", "json"}:
             return
         missing = project.citations.missing(dotted)
-        if missing is None:
+        if missing is None or project.series.written_elsewhere(dotted, set()):
+            return  # ``"nemo.run.id"`` is an attribute, whatever package starts like it
+        if missing.found == first and not nearest(missing.part, missing.candidates):
             return
         near = nearest(missing.part, missing.candidates, 0.75)
         hint = f'did you mean "{near}"?' if near else "correct the name or take the mention out"

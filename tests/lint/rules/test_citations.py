@@ -150,3 +150,10 @@ def test_variables(case: str) -> None:
     assert len(lint(files, EnvironmentNameNeverRead)) == expected
     reserved = table.replace("| b |", "| *reserved* |")
     assert lint({**files, "docs/s.md": reserved}, EnvironmentNameNeverRead) == []
+
+
+def test_an_attribute_that_starts_like_a_package_is_no_module() -> None:
+    code = {**project(TREE), "pkg/keys.py": 'RUN = "pkg.sampling.run_id"\n'}
+    docs = "Filter by `pkg.run.id` and `pkg.sampling.run_id`.\n"
+    assert lint({**code, "docs/d.md": docs}, CitedThingMissing) == []
+    assert len(lint({**project(TREE), "docs/d.md": docs}, CitedThingMissing)) == 1
