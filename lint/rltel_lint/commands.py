@@ -84,6 +84,7 @@ _format_option = click.option(
 @click.option("--format", "style", type=click.Choice(STYLES), default="text", show_default=True)
 @click.option("--output-file", type=Path, metavar="FILE", help="Where the report is written.")
 @click.option("--baseline", type=Path, metavar="FILE", help="Findings that are accepted.")
+@click.option("--no-baseline", is_flag=True, help="Report accepted findings too.")
 @click.option("--write-baseline", is_flag=True, help="Accept all findings that there are now.")
 @click.option("--statistics", is_flag=True, help="Count the findings of each code.")
 @click.option(
@@ -123,6 +124,8 @@ def check(
     only = PathFilter(session, paths)
     for path in only.unchecked:
         note(f"note: {path} holds no file of this check; it may be excluded")
+    if options["no_baseline"] and (write_baseline or options["baseline"]):
+        raise UserError("--no-baseline does not go with --baseline or --write-baseline")
     if write_baseline and (fix or diff):
         raise UserError("--write-baseline does not go with --fix or --diff; fix first")
     if fix or diff:

@@ -40,6 +40,14 @@ def _metric_keys(project: Project) -> int:
     return len(metrics.teed) + len(metrics.recorded) + fields
 
 
+def _categories(project: Project) -> int:
+    return len({measured.name for measured in project.categories.measured})
+
+
+def _attributes(project: Project) -> int:
+    return len({name for one in project.attributes.set for name in one.name.templates})
+
+
 _INSPECTED = (
     _Sites("span", ("RLT1", "RLT2", "RLT3", "RLT4", "RLT8"), _spans),
     _Sites("group", ("RLT2", "RLT104"), _groups),
@@ -47,6 +55,10 @@ _INSPECTED = (
     _Sites("dispatch", ("RLT3",), lambda p: len(p.carriers.dispatches)),
     _Sites("metric key", ("RLT5",), _metric_keys),
     _Sites("logger call", ("RLT501", "RLT502"), lambda p: len(p.metrics.logged)),
+    _Sites("category", ("RLT601", "RLT602"), _categories),
+    _Sites("attribute", ("RLT7",), _attributes),
+    _Sites("actor", ("RLT802", "RLT803"), lambda p: len(p.carriers.actors)),
+    _Sites("citation", ("RLT9",), lambda p: sum(len(one.mentions) for one in p.documents.facts)),
     _Sites("documented span", ("RLT1",), lambda p: len(p.documents.of_kind("span"))),
     _Sites("documented metric", ("RLT503", "RLT504"), lambda p: len(p.documents.of_kind("metric"))),
 )

@@ -30,6 +30,7 @@ class Options:
         no_cache: Whether to keep nothing between runs.
         cache_dir: Where facts are kept; ``None`` means ``.rltel-cache`` in the project root.
         baseline: File with accepted findings; ``None`` takes the configured one.
+        no_baseline: Whether to use none at all.
     """
 
     root: Path | None = None
@@ -41,6 +42,7 @@ class Options:
     no_cache: bool = False
     cache_dir: Path | None = None
     baseline: Path | None = None
+    no_baseline: bool = False
 
 
 @dataclass(frozen=True)
@@ -110,6 +112,8 @@ def open_session(options: Options) -> Session:
     baseline = options.baseline
     if baseline is None and config.baseline is not None:
         baseline = root / config.baseline
+    if options.no_baseline:
+        baseline = None
     return Session(root, config, read_files(root, files), cache, notes, baseline)
 
 

@@ -52,7 +52,9 @@ class Unreadable(Rule):
 
 class MatchesNothing(Rule):
     """A checker that sees nothing must not look like one that found nothing. Whatever the
-    configuration names, and every helper that the code imports, should match something.
+    configuration names, and every helper that the code imports, should match something. So
+    should every entry of the baseline: one that has been mended would let the same finding back
+    in, so `rltel-lint check --write-baseline` drops it.
 
     Correct the name, or take it out.
     """

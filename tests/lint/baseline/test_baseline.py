@@ -124,6 +124,20 @@ def test_the_configured_baseline_is_found_from_a_sub_folder(old):
     assert old.run("check", "--write-baseline", folder="pkg").out.startswith("wrote 1 finding")
 
 
+def test_no_baseline_reports_everything(old):
+    old.write({"pyproject.toml": "[tool.rltel-lint]\nbaseline = 'lint.json'\n"})
+    assert old.run("check").code == 0
+    assert old.run("check", "--no-baseline").out.count("RLT101") == 2
+
+
+def test_fix_leaves_accepted_findings_alone_unless_told_otherwise(old):
+    old.write({"pyproject.toml": "[tool.rltel-lint]\nbaseline = 'lint.json'\n"})
+    assert old.run("check", "--fix").code == 0
+    assert old.text("docs/spans.md") == TABLE
+    assert old.run("check", "--fix", "--no-baseline").code == 0
+    assert "rl.new_one" in old.text("docs/spans.md")
+
+
 def test_flake8_holds_back_the_same(old):
     import os
     import subprocess
@@ -202,6 +216,8 @@ def test_no_other_file_is_overwritten(clean):
     ("arguments", "said"),
     [
         (("--write-baseline",), "--write-baseline needs a file"),
+        (("--no-baseline", *OPTION), "--no-baseline does not go with --baseline"),
+        (("--no-baseline", "--write-baseline"), "--no-baseline does not go with"),
         (("--write-baseline", *OPTION, "--fix"), "does not go with --fix"),
         (("--write-baseline", "--baseline", "none/lint.json"), "none/lint.json cannot be written"),
         (("--write-baseline", "--baseline", "docs"), "something else"),
