@@ -70,12 +70,15 @@ def edit(lines: Lines, path: str, start: int, end: int, text: str) -> Edit:
 def clash(one: Edit, other: Edit) -> bool:
     """Whether two edits cannot be made together: they overlap, or add at the same point.
 
-    Two equal edits are one.
+    Two equal edits are one. Whole lines of a document, such as rows of a table, can be added at
+    the same point; they come in order of their text.
     """
     if one == other or one.place.path != other.place.path:
         return False
     start_one, end_one = _range(one)
     start_two, end_two = _range(other)
+    if start_one == end_one == start_two == end_two and _is_lines(one) and _is_lines(other):
+        return False
     if start_one == start_two:
         return True
     return start_one < end_two and start_two < end_one
@@ -91,7 +94,9 @@ def apply_edits(text: str, edits: Iterable[Edit]) -> str:
     """
     lines = Lines(text)
     ends = _LINE_END.findall(text)
-    usual = Counter(ends).most_common(1)[0][0] if ends else "\n"
+    # A carriage return of its own would become one with a line feed behind it.
+    common = Counter(end for end in ends if end != "\r").most_common(1)
+    usual = common[0][0] if common else ends[0] if ends else "\n"
     raw = _raw_starts(text, lines.lines, ends)
 
     def offset(line: int, column: int) -> int:
@@ -99,11 +104,19 @@ def apply_edits(text: str, edits: Iterable[Edit]) -> str:
         return raw[line - 1] + column - 1
 
     result = text
-    for one in sorted(set(edits), key=_range, reverse=True):
+    for one in sorted(set(edits), key=lambda one: (_range(one), one.text), reverse=True):
         place = one.place
         start, end = offset(place.line, place.column), offset(place.end_line, place.end_column)
-        result = result[:start] + one.text.replace("\n", usual) + result[end:]
+        added = one.text.replace("\n", usual)
+        if added.startswith("\n") and result[:start].endswith("\r"):
+            added = f"\r{added}"
+        result = result[:start] + added + result[end:]
     return result
+
+
+def _is_lines(one: Edit) -> bool:
+    text = one.text
+    return not one.place.path.endswith(".py") and text.startswith("\n") != text.endswith("\n")
 
 
 def _raw_starts(text: str, lines: Sequence[str], ends: Sequence[str]) -> list[int]:

@@ -123,14 +123,30 @@ def drop_unused(source: Source, name: str) -> list[Edit]:
         assert not isinstance(one.statement.names, cst.ImportStar)
         aliases = list(one.statement.names)
         _, end = source.range(one.statement)
-        if len(aliases) == 1 or _guarded(source, one.statement):
-            return []  # the statement was there for this name alone: somebody may look for it
+        if _guarded(source, one.statement):
+            return []
+        if len(aliases) == 1:
+            return _without_line(source, one.statement)
         close = end - 1 if one.statement.rpar is not None else end
         items = [source.range(alias) for alias in aliases]
         return remove(
             source.lines, source.path, items, aliases.index(one.alias), close, keep_comma=False
         )
     return []
+
+
+def _without_line(source: Source, statement: cst.ImportFrom) -> list[Edit]:
+    """Removes an import of one name, if it has a line of the module to itself."""
+    line = source.parents[statement]
+    if not isinstance(line, cst.SimpleStatementLine) or len(line.body) > 1:
+        return []
+    if source.parents[line] is not source.module:
+        return []
+    lines = source.lines
+    start, end = (lines.at(offset)[0] for offset in source.range(line))
+    if end == len(lines.lines):
+        return []
+    return [edit(lines, source.path, lines.offset(start, 1), lines.offset(end + 1, 1), "")]
 
 
 def _broken(source: Source, statement: cst.ImportFrom, written: list[str], name: str) -> str | None:

@@ -281,7 +281,11 @@ def add_row(
     rows = [row for row in project.documents.of_kind(kind) if _has_table(project, row)]
     if not rows:
         return None
-    best = max(rows, key=lambda row: (_shared(row.text, written), row.text < written, row.text))
+    like = max(_shared(row.text, written) for row in rows)
+    near = sorted(
+        (row for row in rows if _shared(row.text, written) == like), key=lambda row: row.text
+    )
+    best = next((row for row in reversed(near) if row.text < written), near[0])
     known = tuple((key, tuple(values)) for key, values in cells)
     change = AddRow(best.place, written, known)
     # A name with an unknown piece would document more than is emitted.

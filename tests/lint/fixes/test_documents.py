@@ -170,6 +170,19 @@ def test_a_row_that_says_more_is_never_removed_for_one_name(row: str) -> None:
     assert kept in changed["docs/spans.md"]
 
 
+def test_many_rows_are_added_at_once() -> None:
+    names = [f"rl.grpo.phase{number:02}" for number in range(30)]
+    code = CODE + "".join(f'with managed_span("reward", "{name}"):\n    ...\n' for name in names)
+    page = "| Span |\n|---|\n| `rl.grpo.reward` |\n| `rl.grpo.step` |\n"
+    changed, done = mended({"train.py": code, "docs/spans.md": page})
+    assert len(done.fixed) == len(names)
+    rows = "".join(f"| `{name}` |\n" for name in names)
+    assert changed["docs/spans.md"] == page.replace(
+        "| `rl.grpo.reward`", rows + "| `rl.grpo.reward`"
+    )
+    assert not check(changed)
+
+
 def test_a_name_with_an_unknown_piece_is_a_guess() -> None:
     code = CODE.replace('"rl.grpo.reward"', 'f"rl.grpo.{input()}.reward"')
     page = "| Span |\n|---|\n| `rl.grpo.step` |\n"

@@ -56,6 +56,12 @@ def test_new_lines_end_as_most_do() -> None:
     assert apply_edits("a\nb\nc\r\n", [edit]) == "a\nx\nb\nc\r\n"
 
 
+def test_lines_added_at_one_point_are_in_order() -> None:
+    place = Place("d.md", 1, 2, 1, 2)
+    edits = [Edit(place, "\nc"), Edit(place, "\nb")]
+    assert apply_edits("a\nd\n", edits) == apply_edits("a\nd\n", edits[::-1]) == "a\nb\nc\nd\n"
+
+
 def test_edits_clash_when_they_share_text_or_a_point() -> None:
     def at(start: int, end: int, text: str = "", path: str = "d.md") -> Edit:
         return Edit(Place(path, 1, start, 1, end), text)
@@ -63,6 +69,8 @@ def test_edits_clash_when_they_share_text_or_a_point() -> None:
     assert clash(at(1, 5), at(3, 7))
     assert clash(at(3, 3, "a"), at(3, 3, "b"))
     assert clash(at(1, 5), at(1, 1, "a"))
+    assert clash(at(3, 3, "\na", "a.py"), at(3, 3, "\nb", "a.py"))
+    assert not clash(at(3, 3, "\na"), at(3, 3, "\nb"))
     assert not clash(at(1, 3), at(3, 5))
     assert not clash(at(1, 5), at(1, 5))
     assert not clash(at(1, 5), at(1, 5, path="e.md", text="x"))

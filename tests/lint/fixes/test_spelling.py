@@ -236,7 +236,33 @@ def test_call_and_import_are_respelled(name: str) -> None:
     assert not more.fixed
 
 
+CASES["an import of its own, no longer used"] = (
+    """
+    from rl_telemetry.instrumentation import managed_span  # leaves
+    from rl_telemetry.instrumentation import umbrella_span
+
+    with managed_span("job", "rl.a.b"):
+        ...
+    """,
+    """
+    from rl_telemetry.instrumentation import umbrella_span
+
+    with umbrella_span("job", "rl.a.b"):
+        ...
+    """,
+    "RLT402",
+)
+
 REFUSED = {
+    "the import may fail": """
+        try:
+            from rl_telemetry.instrumentation import managed_span
+        except ImportError:
+            print("no telemetry")
+
+        with managed_span("job", "rl.a.b"):
+            ...
+        """,
     "the name means something else": """
         from rl_telemetry.instrumentation import managed_span
 
