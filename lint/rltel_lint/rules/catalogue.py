@@ -9,6 +9,7 @@ from rltel_lint.rules import (
     categories,
     citations,
     evaluation,
+    examples,
     groups,
     handling,
     lifecycle,
@@ -20,6 +21,7 @@ from rltel_lint.rules import (
     spans,
     spelling,
     suppressions,
+    threads,
 )
 from rltel_lint.rules.base import Rule
 
@@ -44,6 +46,8 @@ ALL_RULES: tuple[type[Rule], ...] = (
     carriers.AcceptingNeverDispatched,
     carriers.UnwiredRemoteSpan,
     carriers.BuiltWithoutCarrier,
+    threads.ThreadWithoutContext,
+    threads.KeywordHiddenFromRay,
     spelling.UmbrellaHelperWithLeafGroup,
     spelling.LeafHelperWithUmbrellaGroup,
     spelling.UmbrellaGroupWithoutAlias,
@@ -70,6 +74,7 @@ ALL_RULES: tuple[type[Rule], ...] = (
     lifecycle.KilledWithoutFlush,
     lifecycle.EntryWithoutDriver,
     handling.HelperYieldsNoSpan,
+    examples.ExampleDisagrees,
     citations.CitedThingMissing,
     citations.EnvironmentNameNeverRead,
 )
