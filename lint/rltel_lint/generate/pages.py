@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 from rltel_lint.changes import Edit
 from rltel_lint.fixes.edits import Lines, apply_edits, edit
-from rltel_lint.generate.rows import rows_of
+from rltel_lint.generate.rows import elsewhere, rows_of
 from rltel_lint.generate.sections import Problem, Section, find_sections
 from rltel_lint.generate.tables import Filled, fill, render
 from rltel_lint.inventory import Inventory
@@ -62,7 +62,8 @@ def generate(documents: Mapping[str, str], project: Project, inventory: Inventor
                 continue
             pages.tables += 1
             rows = rows_of(section.kind, project, inventory)
-            filled = fill(section, rows, entries.get(path, ()), namespace)
+            known = (entries.get(path, ()), namespace, elsewhere(section.kind, project))
+            filled = fill(section, rows, *known)
             if filled.differences:
                 lines = lines or Lines(text)
                 pages.stale.append(Stale(path, section.begin, section.word, filled.differences))

@@ -8,6 +8,8 @@ from dataclasses import dataclass, field
 from rltel_lint.facts.templates import overlap
 from rltel_lint.inventory import Inventory
 from rltel_lint.project.linked import Project
+from rltel_lint.rules.series import made_series
+from rltel_lint.values import HOLE, display
 
 
 @dataclass(frozen=True)
@@ -46,6 +48,26 @@ def rows_of(kind: str, project: Project, inventory: Inventory) -> list[Row]:
         inventory: What it emits.
     """
     return sorted(_ROWS[kind](project, inventory), key=lambda row: row.written)
+
+
+def elsewhere(kind: str, project: Project) -> tuple[str, ...]:
+    """Returns what rows may name although the code does not have it as a plain name.
+
+    That is what a library emits by itself, what the configuration reserves, and series whose
+    name is put together at run time.
+    """
+    found = project.documents.reserved
+    if kind == "span":
+        return (*found, *project.vocabulary.emitted_spans)
+    if kind == "metric":
+        open_names = {
+            display(template)
+            for instrument in project.series.instruments
+            for template in instrument.name.templates
+            if HOLE in template
+        }
+        return (*found, *project.vocabulary.emitted_metrics, *sorted(open_names))
+    return found
 
 
 def belongs(name: str, patterns: tuple[str, ...]) -> bool:
@@ -104,6 +126,8 @@ def _metrics(project: Project, inventory: Inventory) -> Iterator[Row]:
         for kind, value in known.items():
             if value and value not in cells.get(kind, ()):
                 cells[kind] = (*cells.get(kind, ()), value)
+    for name in made_series(project):
+        found.setdefault(name, {})
     for name, cells in found.items():
         yield Row(name, cells)
 

@@ -31,7 +31,11 @@ class Filled:
 
 
 def fill(
-    section: Section, rows: Iterable[Row], entries: Sequence[DocumentEntry], namespace: str
+    section: Section,
+    rows: Iterable[Row],
+    entries: Sequence[DocumentEntry],
+    namespace: str,
+    elsewhere: Sequence[str] = (),
 ) -> Filled:
     """Works out what a table should say.
 
@@ -40,6 +44,7 @@ def fill(
         rows: What the code has of its kind.
         entries: What the document says.
         namespace: The prefix of the project's own names.
+        elsewhere: Names and templates that something else than the code has: rows may name them.
     """
     wanted = [row for row in rows if belongs(row.name, section.patterns)]
     table = section.table
@@ -49,7 +54,7 @@ def fill(
         filled = tuple(_new(row, keys, _subject(keys, section.kind)) for row in wanted)
         names = quoted(row.written for row in wanted)
         return Filled(header, filled, (f"there is no table yet; it would list {names}",))
-    return _Filling(section, table, wanted, entries, namespace).fill()
+    return _Filling(section, table, wanted, entries, namespace, elsewhere).fill()
 
 
 class _Filling:
@@ -60,7 +65,9 @@ class _Filling:
         wanted: list[Row],
         entries: Sequence[DocumentEntry],
         namespace: str,
+        elsewhere: Sequence[str],
     ) -> None:
+        self._elsewhere = elsewhere
         self._table = table
         self._kind = section.kind
         self._wanted = wanted
@@ -149,7 +156,10 @@ class _Filling:
         """Whether a row may stand although the code does not have what it names."""
         if self._kind == "preset" and any(entry.text == "all" for entry in entries):
             return True
-        return any(entry.status != "active" for entry in entries)
+        if any(entry.status != "active" for entry in entries):
+            return True
+        names = [name for entry in entries for name in entry.names]
+        return any(overlap(name, other) for name in names for other in self._elsewhere)
 
     def _updated(
         self,

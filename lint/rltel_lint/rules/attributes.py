@@ -9,6 +9,7 @@ from rltel_lint.findings import Finding, Place
 from rltel_lint.project.attributes import SetAttribute
 from rltel_lint.project.linked import Project
 from rltel_lint.rules.base import Rule
+from rltel_lint.rules.offers import add_row
 from rltel_lint.rules.wording import nearest
 
 
@@ -93,6 +94,7 @@ class AttributeUndocumented(Rule):
                 one.place,
                 f'attribute "{name}" is set on a span, but not in any attribute table; {hint}',
                 [(rows[0].place, "other attributes are documented here")],
+                add_row(project, "attribute", name) if near is None else None,
             )
 
 

@@ -16,8 +16,28 @@ from rltel_lint.project.model import Module
 from rltel_lint.project.series import Recording
 from rltel_lint.project.spans import call_means
 from rltel_lint.rules.base import Rule
+from rltel_lint.rules.offers import add_row
 from rltel_lint.rules.wording import listed, nearest
 from rltel_lint.values import HOLE, display
+
+
+def made_series(project: Project) -> dict[str, tuple[Place, str]]:
+    """Returns every series that the project makes, with where and how: declared or recorded."""
+    made: dict[str, tuple[Place, str]] = {}
+    for row in _own_rows(project):
+        if row.name:
+            made.setdefault(row.name, (row.place, "declared"))
+    for instrument in project.series.instruments:
+        name = instrument.name.exact
+        if name and not project.span_finder.implements(f"{instrument.site.scope.module.name}."):
+            made.setdefault(name, (instrument.site.place, "declared"))
+    for recording in project.series.recordings:
+        if recording.function is None:
+            for name, params in recording.recorder.series.items():
+                if any(p in recording.given and recording.given[p].expr for p in params):
+                    if project.series.passes(recording, params):
+                        made.setdefault(name, (recording.site.place, "recorded"))
+    return made
 
 
 class MetricUndocumented(Rule):
@@ -60,20 +80,7 @@ class MetricUndocumented(Rule):
         rows = project.documents.of_kind("metric")
         if not any(project.in_namespace(name) for row in rows for name in row.names):
             return
-        made: dict[str, tuple[Place, str]] = {}
-        for row in _own_rows(project):
-            if row.name:
-                made.setdefault(row.name, (row.place, "declared"))
-        for instrument in project.series.instruments:
-            name = instrument.name.exact
-            if name and not project.span_finder.implements(f"{instrument.site.scope.module.name}."):
-                made.setdefault(name, (instrument.site.place, "declared"))
-        for recording in project.series.recordings:
-            if recording.function is None:
-                for name, params in recording.recorder.series.items():
-                    if any(p in recording.given and recording.given[p].expr for p in params):
-                        if project.series.passes(recording, params):
-                            made.setdefault(name, (recording.site.place, "recorded"))
+        made = made_series(project)
         stale = {name for row in rows for name in row.names if name not in made}
         for name, (place, how) in sorted(made.items(), key=lambda item: item[1][0]):
             own = project.in_namespace(name) or how == "recorded"
@@ -87,6 +94,7 @@ class MetricUndocumented(Rule):
                 place,
                 f'metric "{name}" is {how}, but not in any metric table; {hint}',
                 [(rows[0].place, "other metrics are documented here")],
+                add_row(project, "metric", name) if near is None else None,
             )
 
 

@@ -199,10 +199,19 @@ def test_metrics() -> None:
     turned = "<!-- rltel: begin metrics -->\n| Unit | Metric |\n|---|---|\n<!-- rltel: end -->\n"
     changed = written(turned, METRICS.replace(', unit="s"', ""))
     assert "| `1` | `rl.reward.mean` |\n| | `rl.step.time` |\n" in changed
+    made = METRICS + '\ndef make(meter):\n    return meter.create_gauge("rl.queue.length")\n'
+    assert "| `rl.queue.length` | | | | |\n" in written(document, made)
     drifted = METRICS.replace("histogram", "counter")
     assert pages(document, drifted).stale[0].differences == (
         '"rl.step.time" has type counter, not histogram',
     )
+
+
+def test_what_a_library_emits_by_itself_stays() -> None:
+    row = "| `rl.data_plane.<op>` | `data_plane` | | of the library |\n"
+    document = FILLED.replace("| `rl.grpo.step`", f"{row}| `rl.grpo.step`")
+    assert pages(document).stale == []
+    assert pages(document.replace("rl.data_plane", "rl.dataplane")).stale != []
 
 
 def test_names_go_where_the_rows_have_them() -> None:
