@@ -9,6 +9,7 @@ from rltel_lint.facts import nodes as n
 from rltel_lint.project.model import Function, own_nodes
 
 IsGate = Callable[[n.Expr], bool]
+Reads = Callable[[n.Call, n.Arg], bool]
 
 _READERS = {"safe_set_span_attributes", "set_span_in_context", "isinstance", "print", "bool", "str"}
 _ENDS = {"end", "__exit__"}
@@ -39,21 +40,29 @@ class _Exits:
         self.leaks += other.leaks
 
 
-def escapes(name: str, function: Function) -> bool:
-    """Whether a local name is handed on, so that something else may end the span."""
+def escapes(name: str, function: Function, only_reads: Reads) -> bool:
+    """Whether a local name is handed on, so that something else may end the span.
+
+    Args:
+        name: The name; one that is ``global`` or ``nonlocal`` is handed on.
+        function: The function that binds it.
+        only_reads: Tells whether a call does no more with an argument than to read it.
+    """
+    if not function.bindings_of(name):
+        return True
     for statement in function.paths:
         if isinstance(statement, (n.FunctionDef, n.ClassDef)):
             if any(isinstance(node, n.Name) and node.id == name for node in n.walk(statement)):
                 return True
             continue
-        held = {id(node) for node in _harmless(statement, name)}
+        held = {id(node) for node in _harmless(statement, only_reads)}
         for node in own_nodes(statement):
             if isinstance(node, n.Name) and node.id == name and id(node) not in held:
                 return True
     return False
 
 
-def _harmless(statement: n.Stmt, name: str) -> Iterator[n.Node]:
+def _harmless(statement: n.Stmt, only_reads: Reads) -> Iterator[n.Node]:
     """The occurrences of a name in a statement that do not hand it on."""
     if isinstance(statement, n.Assign):
         yield from (t for t in statement.targets if isinstance(t, n.Name))
@@ -74,6 +83,13 @@ def _harmless(statement: n.Stmt, name: str) -> Iterator[n.Node]:
             last = (n.dotted(node.func) or "").rpartition(".")[2]
             if last in _READERS or last == "use_span":
                 yield from (arg.value for arg in node.args)
+            else:
+                yield from (arg.value for arg in node.args if only_reads(node, arg))
+
+
+def ends(name: str, function: Function) -> bool:
+    """Whether a function ends the span that a name holds."""
+    return any(_closes(statement, name) for statement in function.paths)
 
 
 def leaks(name: str, start: n.Stmt, function: Function) -> list[Leak]:
@@ -88,7 +104,7 @@ def leaks(name: str, start: n.Stmt, function: Function) -> list[Leak]:
         function: The function of both.
     """
     path = function.paths[start]
-    if not any(_closes(s, name) for s in function.paths):
+    if not ends(name, function):
         return [Leak(start, "anywhere")]
     guarded = any(
         isinstance(outer := block[index], n.If) and _mentions(outer.test, name)

@@ -96,6 +96,11 @@ class Lifecycle:
     def _starts(self) -> list[tuple[Scope, n.Stmt, n.Expr]]:
         return self.flow.uses((*self._known.drivers, *self._known.workers))
 
+    @property
+    def start_calls(self) -> list[tuple[Scope, n.Stmt, n.Expr]]:
+        """Where telemetry is started."""
+        return self._starts
+
     @cached_property
     def starting(self) -> frozenset[Function]:
         """Functions that start telemetry themselves."""

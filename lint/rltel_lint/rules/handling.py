@@ -7,10 +7,12 @@ from typing import TYPE_CHECKING
 
 from rltel_lint.facts import nodes as n
 from rltel_lint.findings import Finding
-from rltel_lint.project.handles import IsGate, escapes, leaks, unguarded_use
+from rltel_lint.project.calls import CallSite
+from rltel_lint.project.handles import IsGate, Reads, ends, escapes, leaks, unguarded_use
 from rltel_lint.project.model import Function, own_nodes
 from rltel_lint.project.spans import is_context_manager
 from rltel_lint.rules.base import Rule
+from rltel_lint.rules.offers import guard_none
 from rltel_lint.rules.wording import shown
 
 if TYPE_CHECKING:
@@ -108,7 +110,7 @@ class SpanNotEnded(Rule):
                     )
                 continue
             name = _bound_at(site)
-            if not name or escapes(name, function):
+            if not name or escapes(name, function, _reader(project, function)):
                 continue
             ways = leaks(name, site.at.statement, function)
             if not ways:
@@ -126,6 +128,26 @@ class SpanNotEnded(Rule):
                     if way.at is not site.at.statement and not isinstance(way.at, n.FunctionDef)
                 ],
             )
+
+
+def _reader(project: Project, scope: Function) -> Reads:
+    """Tells which calls of a function hand a span to a function that only reads it."""
+
+    def only_reads(call: n.Call, arg: n.Arg) -> bool:
+        at = CallSite(call, scope, scope.statement_of.get(call, scope.node))
+        targets = project.finder.targets(at)
+        if not targets or arg.star or not isinstance(arg.value, n.Name):
+            return False
+        for target in targets:
+            given = project.finder.bound(at, target)
+            names = [name for name, passed in given.items() if passed.expr is arg.value]
+            if len(names) != 1 or ends(names[0], target) or target is scope:
+                return False
+            if escapes(names[0], target, lambda _call, _arg: False):
+                return False
+        return True
+
+    return only_reads
 
 
 class DecoratorNotSupported(Rule):
@@ -311,6 +333,7 @@ class SpanMayBeNone(Rule):
                     f'{name}.{use.attr} is used although span "{_name(site)}" is None while its '
                     "group is off; test it, or use safe_set_span_attributes()",
                     [(site.place, "the span")],
+                    guard_none(function, use),
                 )
 
 

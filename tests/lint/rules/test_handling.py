@@ -226,6 +226,39 @@ _ENDED = {
                 return None
             span.end()
         """,
+    "a global": """
+        running = None
+
+        def f():
+            global running
+            running = tracer.start_span("rl.a")
+        """,
+    "handed to a function that only reads": """
+        def mark(span):
+            span.set_attribute("rl.k", 1)
+
+        def f():
+            span = tracer.start_span("rl.a")  # <- RLT407
+            mark(span)
+        """,
+    "handed to a function that ends it": """
+        def close(span):
+            span.end()
+
+        def f():
+            span = tracer.start_span("rl.a")
+            close(span)
+        """,
+    "handed to a function that keeps it": """
+        kept = []
+
+        def keep(span):
+            kept.append(span)
+
+        def f():
+            span = tracer.start_span("rl.a")
+            keep(span)
+        """,
     "not a tracer": """
         def f(painter):
             span = painter.start_span("rl.a")

@@ -1,0 +1,200 @@
+"""RLT805, RLT806 and RLT808: near misses and their faulty twins."""
+
+from __future__ import annotations
+
+import textwrap
+
+import pytest
+
+from rltel_lint.rules.gating import PastOwnHelpers, RegisteredAfterSetup, WorkAheadOfGate
+from tests.lint.support import lint, marked, project, reported
+
+_SETUP = """
+from rl_telemetry.registry import SpanRegistry
+from rl_telemetry.setup import init_telemetry_driver, init_telemetry_worker
+
+def register():
+    SpanRegistry.register("app", ["fetch"])
+"""
+
+_ORDER = {
+    "after": """
+        def main(config):
+            init_telemetry_driver(config, "grpo")
+            SpanRegistry.register("app", ["fetch"])  # <- RLT805
+        """,
+    "before": """
+        def main(config):
+            SpanRegistry.register("app", ["fetch"])
+            init_telemetry_driver(config, "grpo")
+        """,
+    "after, through a helper": """
+        def main(config):
+            init_telemetry_driver(config, "grpo")
+            register()  # <- RLT805
+        """,
+    "before, through a helper": """
+        def main(config):
+            register()
+            init_telemetry_driver(config, "grpo")
+        """,
+    "in another branch": """
+        def main(config, driver):
+            if driver:
+                init_telemetry_driver(config, "grpo")
+            else:
+                register()
+        """,
+    "after a branch": """
+        def main(config, driver):
+            if driver:
+                init_telemetry_driver(config, "grpo")
+            register()  # <- RLT805
+        """,
+    "in another function": """
+        def one(config):
+            init_telemetry_driver(config, "grpo")
+
+        def two():
+            register()
+        """,
+    "a function that starts by itself": """
+        def boot(config):
+            register()
+            init_telemetry_driver(config, "grpo")
+
+        def main(config):
+            init_telemetry_driver(config, "grpo")
+            boot(config)
+        """,
+    "in a worker": """
+        class Worker:
+            def __init__(self):
+                init_telemetry_worker()
+                register()  # <- RLT805
+        """,
+}
+
+
+@pytest.mark.parametrize("case", _ORDER)
+def test_order(case: str) -> None:
+    files = {"run.py": _SETUP + textwrap.dedent(_ORDER[case])}
+    assert reported(lint(files, RegisteredAfterSetup)) == marked(files)
+
+
+_WORK = {
+    "an item": 'managed_span(REWARD, "rl.a", **{"rl.k": loss.item()})  # <- RLT806',
+    "a plain value": 'managed_span(REWARD, "rl.a", **{"rl.k": step})',
+    "a call that is cheap": 'managed_span(REWARD, "rl.a", **{"rl.k": len(batch)})',
+    "an f-string": 'managed_span(REWARD, f"rl.{kind}")',
+    "an f-string with a call": 'managed_span(REWARD, f"rl.{kind.lower()}")  # <- RLT806',
+    "an item of a dict": 'managed_span(REWARD, "rl.a", **{"rl.k": batch.item("k")})',
+    "no gate": 'tracer.start_as_current_span(f"rl.{kind.lower()}")',
+}
+
+
+@pytest.mark.parametrize("gated", [False, True], ids=["open", "gated"])
+@pytest.mark.parametrize("case", _WORK)
+def test_work(case: str, gated: bool) -> None:
+    indent = "        " if gated else "    "
+    gate = "    if is_span_group_enabled(REWARD):\n" if gated else ""
+    text = (
+        "from opentelemetry import trace\n"
+        "from rl_telemetry.instrumentation import is_span_group_enabled, managed_span\n"
+        "from rl_telemetry.span_groups import RLSpanGroup\n\n"
+        "REWARD = RLSpanGroup.REWARD\ntracer = trace.get_tracer('a')\n\n"
+        f"def f(batch, loss, step, kind):\n{gate}{indent}with (\n"
+        f"{indent}    {_WORK[case]}\n{indent}):\n{indent}    pass\n"
+    )
+    files = {"code.py": text}
+    assert reported(lint(files, WorkAheadOfGate)) == (set() if gated else marked(files))
+
+
+_LENS = """
+--- app/__init__.py
+--- app/telemetry/__init__.py
+from nemo.lens import span_cm
+from app.telemetry.spans import managed_span
+--- app/telemetry/spans.py
+from contextlib import contextmanager
+from nemo.lens import managed_span as _managed_span
+
+@contextmanager
+def managed_span(group, name, tracer=None, **attributes):
+    with _managed_span(group, name, tracer=tracer, **{"rl.bucket": "idle"}) as span:
+        yield span
+--- app/loop.py
+from app.telemetry.spans import managed_span
+
+def step():
+    with managed_span("step", "rl.step"):
+        return None
+--- app/telemetry/extra.py
+from nemo.lens import managed_span
+
+def inside():
+    with managed_span("a", "rl.inside"):
+        return None
+"""
+
+_IMPORTS = {
+    "the project's": """
+        from app.telemetry.spans import managed_span
+
+        def f():
+            with managed_span("a", "rl.f"):
+                return None
+        """,
+    "re-exported": """
+        from app.telemetry import managed_span
+
+        def f():
+            with managed_span("a", "rl.f"):
+                return None
+        """,
+    "the library's": """
+        from nemo.lens import managed_span
+
+        def f():
+            with managed_span("a", "rl.f"):  # <- RLT808
+                return None
+        """,
+    "the library's, by its module": """
+        import nemo.lens.helpers as lens
+
+        def f():
+            with lens.managed_span("a", "rl.f"):  # <- RLT808
+                return None
+        """,
+    "a helper that is not wrapped": """
+        from nemo.lens import span_cm
+
+        def f():
+            with span_cm("rl.f"):
+                return None
+        """,
+    "re-exported, not wrapped": """
+        from app.telemetry import span_cm
+
+        def f():
+            with span_cm("rl.f"):
+                return None
+        """,
+    "one raw span among few": """
+        from opentelemetry import trace
+
+        tracer = trace.get_tracer("app")
+
+        def f():
+            with tracer.start_as_current_span("rl.f"):
+                return None
+        """,
+}
+
+
+@pytest.mark.parametrize("case", _IMPORTS)
+def test_import(case: str) -> None:
+    files = project(_LENS)
+    files["work.py"] = textwrap.dedent(_IMPORTS[case])
+    found = lint(files, PastOwnHelpers, profile="nemo_lens")
+    assert reported(found) == marked(files)
