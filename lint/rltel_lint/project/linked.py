@@ -19,6 +19,7 @@ from rltel_lint.project.citations import Citations
 from rltel_lint.project.containment import Containment
 from rltel_lint.project.documents import Documents
 from rltel_lint.project.evaluate import Evaluator
+from rltel_lint.project.fences import Fences
 from rltel_lint.project.groups import GroupFinder, Groups
 from rltel_lint.project.lifecycle import Lifecycle
 from rltel_lint.project.metrics import Metrics
@@ -138,6 +139,11 @@ class Project:
             self.uses,
             self.namespaces,
         )
+
+    @cached_property
+    def fences(self) -> Fences:
+        """The Python in the documents."""
+        return Fences(self.documents, self.tree, self.finder)
 
     @cached_property
     def citations(self) -> Citations:
