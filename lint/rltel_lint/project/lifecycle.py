@@ -397,7 +397,8 @@ class Lifecycle:
         """The scripts and console commands of the project, in order of their modules."""
         found: dict[Function, Entry] = {}
         for module in self._modules:
-            if "__name__" in module.facts.text and not self._carriers.is_library(module):
+            runs = "__name__" in module.facts.text or module.path.endswith("__main__.py")
+            if runs and not self._carriers.is_library(module):
                 for entry in self._guarded(module):
                     found.setdefault(entry.function, entry)
         for entry in self._commands():
@@ -409,16 +410,24 @@ class Lifecycle:
         return {**self._to_loop, **self._to_start}
 
     def _guarded(self, module: Module) -> Iterator[Entry]:
+        body = tuple(self._run_statements(module))
+        for statement in body:
+            for written, target in self.flow.steps_in(statement, module, self._of_interest):
+                call = written if isinstance(written, n.Call) else None
+                yield Entry(module, call, target, body)
+
+    @staticmethod
+    def _run_statements(module: Module) -> Iterator[n.Stmt]:
+        """The statements that run when a module is the program."""
+        is_main = module.path.rpartition("/")[2] == "__main__.py"
         for unit in module.facts.units:
-            if "__name__" not in unit.text or "__main__" not in unit.text:
+            if not is_main and not ("__name__" in unit.text and "__main__" in unit.text):
                 continue
             for statement in unit.statements:
                 if isinstance(statement, n.If) and _is_guard(statement.test):
-                    body = tuple(_statements(statement.body))
-                    for inner in body:
-                        for written, target in self.flow.steps_in(inner, module, self._of_interest):
-                            call = written if isinstance(written, n.Call) else None
-                            yield Entry(module, call, target, body)
+                    yield from _statements(statement.body)
+                elif is_main and not isinstance(statement, (n.FunctionDef, n.ClassDef)):
+                    yield from _statements((statement,))
 
     def _commands(self) -> Iterator[Entry]:
         if "scripts" not in self._scripts:

@@ -238,7 +238,7 @@ class EntryWithoutDriver(Rule):
             if site.helper.receiver and not facts.is_started_somewhere:
                 continue  # raw spans may be set up from outside, as by opentelemetry-instrument
             function = entry.function
-            if entry.call is None or function.module is entry.scope:
+            if entry.call is None or function not in facts.loops or function.module is entry.scope:
                 at = function.module.place(n.Name(function.node.name_at, function.name))
             else:
                 at = entry.scope.place(entry.call)

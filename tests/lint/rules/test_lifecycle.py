@@ -528,6 +528,56 @@ _ENTRIES = {
         if __name__ == "__main__":
             main()
         """,
+    "a package that is run": """
+        --- app/__init__.py
+        --- app/__main__.py
+        try:
+            from app.cli import main
+        except ImportError:
+            raise SystemExit("needs more") from None
+
+        raise SystemExit(main())
+        --- app/cli.py
+        from loop import train
+
+        def main():  # <- RLT804
+            train(3)
+            return 0
+        """,
+    "a package that is run and starts": """
+        --- app/__init__.py
+        --- app/__main__.py
+        from app.cli import main
+
+        raise SystemExit(main())
+        --- app/cli.py
+        from loop import train
+        from rl_telemetry.setup import init_telemetry_driver
+
+        def main():
+            init_telemetry_driver({}, "grpo")
+            train(3)
+            return 0
+        """,
+    "the loop itself": """
+        --- run.py
+        from loop import train
+
+        if __name__ == "__main__":
+            train(3)  # <- RLT804
+        """,
+    "names under the guard": """
+        --- run.py
+        from loop import train
+
+        def main():  # <- RLT804
+            train(3)
+            return 0
+
+        if __name__ == "__main__":
+            code = main()
+            raise SystemExit(code)
+        """,
     "a console script": """
         --- app/__init__.py
         --- app/cli.py
