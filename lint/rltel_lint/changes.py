@@ -101,6 +101,38 @@ class ActivateStream:
 
 
 @dataclass(frozen=True)
+class GuardNone:
+    """Puts statements that use a value that may be ``None`` under a test.
+
+    Attributes:
+        place: The first use, ``name.attribute``; the statements are calls of methods of the name.
+        name: The name that holds the value.
+    """
+
+    place: Place
+    name: str
+
+
+@dataclass(frozen=True)
+class ReplaceCall:
+    """Calls another function of the same module, with other positional arguments.
+
+    Attributes:
+        place: The call; it has at least as many positional arguments as are replaced.
+        old: The function that is called.
+        new: The function to call instead.
+        count: How many positional arguments are replaced.
+        arguments: The code that stands in their place.
+    """
+
+    place: Place
+    old: str
+    new: str
+    count: int
+    arguments: str
+
+
+@dataclass(frozen=True)
 class AddRow:
     """Adds a row to a table of a Markdown document.
 
@@ -133,6 +165,8 @@ Change: TypeAlias = (
     | AddDecorator
     | RemoveElement
     | ActivateStream
+    | GuardNone
+    | ReplaceCall
     | AddRow
     | RemoveRow
 )
@@ -177,6 +211,8 @@ _CHANGES: dict[str, type[Any]] = {
         AddDecorator,
         RemoveElement,
         ActivateStream,
+        GuardNone,
+        ReplaceCall,
         AddRow,
         RemoveRow,
     )

@@ -6,6 +6,7 @@ even looked at.
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable
 from typing import Any
 
@@ -17,8 +18,10 @@ from rltel_lint.changes import (
     AddDecorator,
     Change,
     Edit,
+    GuardNone,
     RemoveElement,
     RenameCall,
+    ReplaceCall,
     ReplaceText,
 )
 from rltel_lint.findings import Place
@@ -193,6 +196,72 @@ def activate_stream(source: Source, change: ActivateStream) -> list[Edit]:
     return [*_renamed(source, call, change.old, change.new), *activate(source, call)]
 
 
+def replace_call(source: Source, change: ReplaceCall) -> list[Edit]:
+    """Calls another function with other positional arguments."""
+    call = source.at(change.place, cst.Call)
+    given = call.args[: change.count]
+    if len(given) < change.count or any(arg.keyword or arg.star for arg in given):
+        raise NotApplicable("the arguments are not given by position")
+    start, end = source.range(given[0])[0], source.range(given[-1])[1]
+    if "#" in source.lines.text[start:end]:
+        raise NotApplicable("a comment stands between the arguments")
+    arguments = edit(source.lines, source.path, start, end, change.arguments)
+    return [*_renamed(source, call, change.old, change.new), arguments]
+
+
+def guard_none(source: Source, change: GuardNone) -> list[Edit]:
+    """Puts a statement, and those behind it that are of its kind, under a test."""
+    use = source.at(change.place, cst.Attribute)
+    statement = next(
+        (one for one in source.around(use) if isinstance(one, cst.SimpleStatementLine)), None
+    )
+    block = source.parents.get(statement) if statement is not None else None
+    if statement is None or not isinstance(block, (cst.IndentedBlock, cst.Module)):
+        raise NotApplicable("the statement does not stand in a block of its own")
+    following = list(block.body[list(block.body).index(statement) :])
+    run = list(itertools.takewhile(lambda one: _uses(one, change.name), following))
+    if not run:
+        raise NotApplicable("the value is used for more than a call of its method")
+    lines = source.lines
+    first = lines.at(source.range(run[0])[0])[0]
+    last = lines.at(source.range(run[-1])[1])[0]
+    text = [lines.line(number) for number in range(first, last + 1)]
+    if any(_has_long_string(one) for one in run):
+        raise NotApplicable("a string of several lines cannot be indented")
+    indent = text[0][: len(text[0]) - len(text[0].lstrip())]
+    step = source.module.default_indent
+    new = [f"{indent}if {change.name} is not None:"]
+    new += [f"{step}{line}" if line.strip() else line for line in text]
+    start, end = lines.offset(first, 1), lines.offset(last, len(text[-1]) + 1)
+    return [edit(lines, source.path, start, end, "\n".join(new))]
+
+
+def _uses(statement: cst.CSTNode, name: str) -> bool:
+    """Whether a statement is nothing but a call of a method of a name."""
+    if not isinstance(statement, cst.SimpleStatementLine) or len(statement.body) != 1:
+        return False
+    small = statement.body[0]
+    call = small.value if isinstance(small, cst.Expr) else None
+    method = call.func if isinstance(call, cst.Call) else None
+    return (
+        isinstance(method, cst.Attribute)
+        and isinstance(method.value, cst.Name)
+        and method.value.value == name
+    )
+
+
+def _has_long_string(statement: cst.CSTNode) -> bool:
+    todo = [statement]
+    while todo:
+        node = todo.pop()
+        if isinstance(node, cst.SimpleString) and "\n" in node.value:
+            return True
+        if isinstance(node, cst.FormattedString) and len(node.start) > 3:
+            return True
+        todo += node.children
+    return False
+
+
 _HANDLERS: dict[type[Any], Callable[[Source, Any], list[Edit]]] = {
     ReplaceText: replace_text,
     RenameCall: rename_call,
@@ -200,4 +269,6 @@ _HANDLERS: dict[type[Any], Callable[[Source, Any], list[Edit]]] = {
     AddDecorator: add_decorator,
     RemoveElement: remove_element,
     ActivateStream: activate_stream,
+    ReplaceCall: replace_call,
+    GuardNone: guard_none,
 }

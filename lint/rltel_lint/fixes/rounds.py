@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import PurePosixPath
 
-from rltel_lint.changes import ActivateStream, Edit, Fix, RenameCall
+from rltel_lint.changes import ActivateStream, Edit, Fix, RenameCall, ReplaceCall
 from rltel_lint.findings import Finding
 from rltel_lint.fixes.edits import NotApplicable, apply_edits
 from rltel_lint.fixes.plan import Plan, Planner
@@ -194,7 +194,7 @@ def _renamed_away(plan: Plan) -> list[tuple[str, str]]:
         (change.place.path, change.old)
         for fix in plan.fixes
         for change in fix.changes
-        if isinstance(change, (RenameCall, ActivateStream))
+        if isinstance(change, (RenameCall, ActivateStream, ReplaceCall))
     ]
     return list(dict.fromkeys(found))
 

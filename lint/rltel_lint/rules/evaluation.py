@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from rltel_lint.findings import Finding
 from rltel_lint.project.evaluations import Evaluations
 from rltel_lint.rules.base import Rule
+from rltel_lint.rules.offers import open_evaluation
 from rltel_lint.rules.wording import shown
 
 if TYPE_CHECKING:
@@ -106,4 +107,5 @@ class EvaluationWithoutScope(Rule):
                 f'evaluation span "{_name(site)}" has no {known.overhead} scope, so {what}; '
                 f"{remedy}",
                 [(inside.place, "the productive span")] if inside is not None else (),
+                open_evaluation(project, site, helper) if helper else None,
             )

@@ -18,9 +18,11 @@ from rltel_lint.changes import (
     AddRow,
     Change,
     Fix,
+    GuardNone,
     RemoveElement,
     RemoveRow,
     RenameCall,
+    ReplaceCall,
     ReplaceText,
 )
 from rltel_lint.facts import nodes as n
@@ -98,6 +100,34 @@ def activate_stream(project: Project, site: SpanSite) -> Fix | None:
     safe = all(not loop.is_async and _is_plain(loop.iterable) for loop in loops)
     change = ActivateStream(site.place, helper.name, streaming.name)
     return Fix(f"use {streaming.name} and activate it in each step", (change,), safe)
+
+
+def guard_none(function: Function, use: n.Attribute) -> Fix | None:
+    """Offers a test for ``None`` around a call of a span's method that stands alone."""
+    statement = function.statement_of.get(use)
+    if not isinstance(statement, n.ExprStmt) or not isinstance(use.base, n.Name):
+        return None
+    if not isinstance(statement.value, n.Call) or statement.value.func is not use:
+        return None
+    name = use.base.id
+    return Fix(f"test that {name} is not None", (GuardNone(function.place(use), name),))
+
+
+def open_evaluation(project: Project, site: SpanSite, name: str) -> Fix | None:
+    """Offers the evaluation helper for a span that is named as the helper would name it."""
+    helper = _helper(project, site, name)
+    if helper is None or helper.use != site.helper.use or site.use != "context":
+        return None
+    head, _, rest = helper.span.partition("{")
+    _, _, tail = rest.partition("}")
+    exact = site.name.exact or ""
+    middle = exact.removeprefix(head).removesuffix(tail)
+    same = exact == f"{head}{middle}{tail}" and middle and "." not in middle
+    given = [arg for arg in site.at.call.args if arg.keyword is None and not arg.star]
+    if not same or len(given) != 2 or "{" in tail:
+        return None
+    change = ReplaceCall(site.place, site.helper.name, helper.name, 2, f'"{middle}"')
+    return Fix(f'call {helper.name}("{middle}")', (change,))
 
 
 def _is_plain(iterable: n.Expr) -> bool:

@@ -300,6 +300,61 @@ CASES = {
         "RLT602",
         False,
     ),
+    "a span that may be None": (
+        """
+        from rl_telemetry.instrumentation import managed_span
+
+        def reward(batch):
+            with managed_span("reward", "rl.a.b") as span:
+                print(batch)
+                span.add_event("scored")  # first
+                # said of the second
+                span.set_attribute(
+                    "rl.n",
+                    len(batch),
+                )
+                return batch
+        """,
+        """
+        from rl_telemetry.instrumentation import managed_span
+
+        def reward(batch):
+            with managed_span("reward", "rl.a.b") as span:
+                print(batch)
+                if span is not None:
+                    span.add_event("scored")  # first
+                    # said of the second
+                    span.set_attribute(
+                        "rl.n",
+                        len(batch),
+                    )
+                return batch
+        """,
+        "RLT801",
+        True,
+    ),
+    "an evaluation without its scope": (
+        """
+        from rl_telemetry.instrumentation import managed_span, umbrella_span
+        from rl_telemetry.span_groups import RLSpanGroup
+
+        def validate(prompts):
+            with umbrella_span(RLSpanGroup.U_EVALUATE, "rl.grpo.evaluate", n=1):
+                with managed_span(RLSpanGroup.GENERATION, "rl.a.b"):
+                    return prompts
+        """,
+        """
+        from rl_telemetry.instrumentation import evaluate_span, managed_span
+        from rl_telemetry.span_groups import RLSpanGroup
+
+        def validate(prompts):
+            with evaluate_span("grpo", n=1):
+                with managed_span(RLSpanGroup.GENERATION, "rl.a.b"):
+                    return prompts
+        """,
+        "RLT408",
+        True,
+    ),
     "a dead member that may be another group": (
         """
         from rl_telemetry.instrumentation import managed_span
@@ -344,24 +399,43 @@ def test_code_is_mended_and_nothing_else_changes(name: str) -> None:
 
 
 STREAMS = {
-    "the span is used": (" as span", "span.set_attribute('n', 1)\n        yield 1"),
-    "the block cannot be taken apart": ("", "try:\n            yield 1\n        finally: ..."),
-    "nothing but the loop could run in the span": ("", "for i in range(3):\n            yield i"),
-    "the name is taken": ("", "activate = 1\n        yield activate"),
+    "the span is used in the block": (" as span", "span.end()\n        yield 1"),
+    "within try or another with": ("", "try:\n            yield 1\n        finally: ..."),
+    "all that could run under the span": ("", "for i in range(3):\n            yield i"),
+    "activate already means something": ("", "activate = 1\n        yield activate"),
 }
 
 
-@pytest.mark.parametrize("name", STREAMS)
-def test_a_stream_that_only_a_person_can_take_apart_is_left(name: str) -> None:
-    bound, body = STREAMS[name]
+@pytest.mark.parametrize("reason", STREAMS)
+def test_a_stream_that_only_a_person_can_take_apart_is_left(reason: str) -> None:
+    bound, body = STREAMS[reason]
     files = {
         "train.py": "from rl_telemetry.instrumentation import umbrella_span\n\n\n"
         f'def rollout():\n    with umbrella_span("rollout", "rl.a.b"){bound}:\n        {body}\n'
     }
     assert codes(check(files))["train.py", "RLT405"]
-    changed, done = mended(files, unsafe=True)
+    changed, done = mended(files, "RLT405", unsafe=True)
     assert changed == files
-    assert [finding.code for finding, _ in done.refused] == ["RLT405"]
+    assert [(finding.code, reason in why) for finding, why in done.refused] == [("RLT405", True)]
+
+
+GUARDS = {
+    "is used for more": "n = span.get_span_context()",
+    "a string of several lines": 'span.add_event("""a\n    b""")',
+}
+
+
+@pytest.mark.parametrize("reason", GUARDS)
+def test_a_use_that_cannot_stand_under_a_test_is_left(reason: str) -> None:
+    files = {
+        "train.py": "from rl_telemetry.instrumentation import managed_span\n\n\n"
+        'def reward():\n    with managed_span("reward", "rl.a.b") as span:\n'
+        f"        {GUARDS[reason]}\n"
+    }
+    assert codes(check(files))["train.py", "RLT801"]
+    changed, done = mended(files, "RLT801", unsafe=True)
+    assert changed == files
+    assert all(reason in why for _, why in done.refused)
 
 
 def test_dead_keys_of_a_map() -> None:
@@ -415,9 +489,9 @@ def test_both_halves_of_a_wire_are_mended_together() -> None:
 
 def test_a_carrier_comes_from_the_module_that_the_project_uses() -> None:
     files = {
-        "lab/telemetry.py": "from rl_telemetry.instrumentation import (\n"
+        "zoo/telemetry.py": "from rl_telemetry.instrumentation import (\n"
         "    accepts_trace_context, trace_context_kwargs\n)\n",
-        "lab/policy.py": text(
+        "zoo/policy.py": text(
             """
             import ray
             from .telemetry import accepts_trace_context
@@ -428,11 +502,11 @@ def test_a_carrier_comes_from_the_module_that_the_project_uses() -> None:
                 def train(self): ...
             """
         ),
-        "lab/loop.py": text(
+        "zoo/loop.py": text(
             """
             \"\"\"The loop.\"\"\"
 
-            from lab.policy import Policy
+            from zoo.policy import Policy
 
             def run():
                 policy = Policy.remote()
@@ -442,6 +516,6 @@ def test_a_carrier_comes_from_the_module_that_the_project_uses() -> None:
     }
     changed, done = mended(files)
     assert [finding.code for finding in done.fixed] == ["RLT301"]
-    line = "from lab.policy import Policy\nfrom lab.telemetry import trace_context_kwargs\n"
-    assert line in changed["lab/loop.py"]
+    line = "from zoo.policy import Policy\nfrom zoo.telemetry import trace_context_kwargs\n"
+    assert line in changed["zoo/loop.py"]
     assert not check(changed)

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 import pytest
 
-from rltel_lint.changes import Fix, ReplaceText
+from rltel_lint.changes import Fix, RemoveRow, ReplaceText
 from rltel_lint.findings import Finding, Place
 from rltel_lint.fixes.rounds import ROUNDS, Mended, mend
 from rltel_lint.rules.base import Rule, example_files
@@ -155,6 +155,15 @@ def test_a_document_that_is_not_as_the_finding_says_is_left() -> None:
     assert [reason for _, reason in done.refused] == ["the document has changed"]
 
 
+def test_the_only_row_of_a_table_is_not_removed() -> None:
+    place = Place("d.md", 3, 4, 3, 8)
+    fix = Fix("remove it", (RemoveRow(place),))
+    page = "| Span |\n|---|\n| `rl.a` |\n"
+    found = [Finding(place, "RLT102", "r", "m", fix=fix)]
+    done = mend({"d.md": page}, lambda texts: found, lambda finding: True)
+    assert [reason for _, reason in done.refused] == ["it is the only row of its table"]
+
+
 @pytest.mark.parametrize("rule", ALL_RULES, ids=lambda rule: rule.code)
 def test_every_fix_of_a_rules_bad_example_holds(rule: type[Rule]) -> None:
     files = example_files(rule.bad)
@@ -175,7 +184,8 @@ def test_every_fix_of_a_rules_bad_example_holds(rule: type[Rule]) -> None:
 
 def test_the_rules_that_promise_a_fix_have_one() -> None:
     promised = {"RLT101", "RLT102", "RLT203", "RLT204", "RLT301", "RLT302", "RLT305"}
-    promised |= {"RLT401", "RLT402", "RLT403"}
+    promised |= {"RLT205", "RLT401", "RLT402", "RLT403", "RLT408", "RLT503", "RLT602", "RLT701"}
+    promised |= {"RLT801"}
     found = {
         finding.code
         for rule in ALL_RULES
