@@ -54,7 +54,7 @@ _PARTS = {
 _TOP_KEYS = (
     *("modules", "helpers", "methods", "groups", "registrations", "attachers", "carriers"),
     *("categories", "attributes", "bucket_tables", "recorders", "recorded_by_name"),
-    *("environment",),
+    *("environment", "timer_exceptions"),
     *(
         "lifecycle",
         "metrics",
@@ -202,6 +202,7 @@ def _parse(table: Mapping[str, Any], where: str) -> Vocabulary:
         recorded_by_name=_callables(
             table.get("recorded_by_name", []), modules, f"{where}.recorded_by_name"
         ),
+        timer_exceptions=_texts(table.get("timer_exceptions", []), f"{where}.timer_exceptions"),
         environment=_texts(table.get("environment", []), f"{where}.environment"),
         bucket_tables=_texts(table.get("bucket_tables", []), f"{where}.bucket_tables"),
         constants=_mapping(table.get("constants", {}), f"{where}.constants"),

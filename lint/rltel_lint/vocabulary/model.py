@@ -258,6 +258,7 @@ class Vocabulary:
         attributes: How attributes get onto spans.
         recorders: Functions that record a library's metrics.
         recorded_by_name: Functions that take a mapping from a metric's name to its value first.
+        timer_exceptions: Last words of spans that need not be named like the timer beside them.
         environment: Environment variables that the library reads.
         bucket_tables: Module-level names of mappings from group to bucket.
         own: Which helpers and classes the project's own table added, for RLT002.
@@ -284,6 +285,7 @@ class Vocabulary:
     attributes: Attributes = field(default_factory=Attributes)
     recorders: tuple[Recorder, ...] = ()
     recorded_by_name: tuple[KnownCall, ...] = ()
+    timer_exceptions: tuple[str, ...] = ()
     environment: tuple[str, ...] = ()
     bucket_tables: tuple[str, ...] = ()
     own: frozenset[str] = frozenset()
