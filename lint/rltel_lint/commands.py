@@ -235,9 +235,13 @@ def graph(style: str, output_file: Path | None, **options: Any) -> None:
     for problem in session.texts.problems:
         note(f"note: {problem.place}: {problem.message}")
     from rltel_lint.graph.build import build_graph
+    from rltel_lint.graph.mermaid import too_large
     from rltel_lint.graph.render import render_graph
 
-    drawn = render_graph(build_graph(_analyse(session)), style)
+    found = build_graph(_analyse(session))
+    drawn = render_graph(found, style)
+    if style == "mermaid" and too_large(found, drawn):
+        note("note: this is more than Mermaid draws by default; take --format svg")
     _write(drawn, output_file)
 
 

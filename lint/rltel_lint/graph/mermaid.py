@@ -13,6 +13,10 @@ from rltel_lint.graph.model import Graph, Node, clusters
 _CLUSTERED = 12
 """With more spans than this, those with a common prefix are framed."""
 
+_MOST_EDGES, _MOST_LETTERS = 500, 50_000
+"""More than this Mermaid does not draw unless it is configured to (``maxEdges``,
+``maxTextSize``), which GitHub and GitLab do not allow."""
+
 _ENTITIES = str.maketrans(
     {"#": "#35;", '"': "#quot;", "<": "#lt;", ">": "#gt;", "&": "#amp;", "`": "#96;"}
     | dict.fromkeys(range(32), " ")
@@ -24,6 +28,11 @@ _ARROWS = {"inside": "-->", "carrier": "-. carrier .->", "lost": "-. no carrier 
 def render(graph: Graph) -> str:
     """Returns the text of a flowchart."""
     return "".join(f"{line}\n" for line in _lines(graph))
+
+
+def too_large(graph: Graph, text: str) -> bool:
+    """Whether a drawing is beyond what Mermaid draws by default."""
+    return len(graph.edges) > _MOST_EDGES or len(text) > _MOST_LETTERS
 
 
 def _lines(graph: Graph) -> Iterator[str]:

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from xml.sax.saxutils import escape, quoteattr
 
+from rltel_lint.graph.layout import ROW, Spot, place
 from rltel_lint.graph.looks import DRIFT, FILLS, GREY, RED, label_of, look_of
 from rltel_lint.graph.model import Graph, Node
 from rltel_lint.graph.outline import Row, outline
 
-_ROW, _BOX, _INDENT, _MARGIN = 30, 22, 28, 16
+_BOX, _INDENT, _MARGIN = 22, 28, 16
 _LETTER = 7.3
 """Width of a letter of the monospaced font at 12 px, with a little to spare."""
 
@@ -29,10 +30,11 @@ path.lost {{ stroke-dasharray: 6 4; stroke: {RED} }}
 
 def render(graph: Graph) -> str:
     """Returns an SVG document."""
-    rows = outline(graph)
-    body = [line for part in (_legend(), _links(rows), _boxes(rows)) for line in part]
-    width = max([_legend_width(), *(_right(row) for row in rows)]) + _MARGIN
-    height = _top(len(rows)) + _MARGIN
+    layout = place(outline(graph), _row_width, _MARGIN, _MARGIN + 2 * ROW)
+    spots = layout.spots
+    body = [line for part in (_legend(), _links(spots), _boxes(spots)) for line in part]
+    width = max(_legend_width(), layout.right) + _MARGIN
+    height = layout.bottom + _MARGIN
     return (
         f'<svg xmlns="http://www.w3.org/2000/svg" width="{width:.0f}" height="{height}" '
         f'viewBox="0 0 {width:.0f} {height}" role="img">\n'
@@ -44,16 +46,7 @@ def render(graph: Graph) -> str:
     )
 
 
-# -- places --------------------------------------------------------------------------------
-
-
-def _top(index: int) -> int:
-    """The upper edge of a row, below the legend."""
-    return _MARGIN + (index + 2) * _ROW
-
-
-def _left(row: Row) -> int:
-    return _MARGIN + row.depth * _INDENT
+# -- sizes ---------------------------------------------------------------------------------
 
 
 def _width(text: str) -> float:
@@ -64,11 +57,15 @@ def _box_width(node: Node) -> float:
     return _width(label_of(node.name)) + 16
 
 
-def _right(row: Row) -> float:
+def _row_width(row: Row) -> float:
     if row.node is None:
-        return _MARGIN + _width(row.text)
+        return _width(row.text)
     words = " ".join(word for word, _ in _words(row))
-    return _left(row) + _box_width(row.node) + 10 + _width(words)
+    return row.depth * _INDENT + _box_width(row.node) + 10 + _width(words)
+
+
+def _left(spot: Spot) -> float:
+    return spot.left + spot.row.depth * _INDENT
 
 
 # -- parts ---------------------------------------------------------------------------------
@@ -90,37 +87,35 @@ def _legend() -> Iterator[str]:
         x += _width(word) + 52
 
 
-def _links(rows: Sequence[Row]) -> Iterator[str]:
-    for index, row in enumerate(rows):
-        if row.parent is None:
+def _links(spots: Sequence[Spot]) -> Iterator[str]:
+    for spot in spots:
+        if spot.row.parent is None:
             continue
-        x = _left(rows[row.parent]) + 12
-        start = _top(row.parent) + _BOX
-        end = _top(index) + _BOX // 2
-        yield f'<path class="{row.link}" d="M{x} {start} V{end} H{_left(row)}"/>'
+        parent = spots[spot.row.parent]
+        x, start, end = _left(parent) + 12, parent.top + _BOX, spot.top + _BOX // 2
+        yield f'<path class="{spot.row.link}" d="M{x:.1f} {start} V{end} H{_left(spot):.1f}"/>'
 
 
-def _boxes(rows: Sequence[Row]) -> Iterator[str]:
-    for index, row in enumerate(rows):
-        top = _top(index)
-        if row.node is None:
-            text = _text(label_of(row.text))
-            yield f'<text class="head" x="{_MARGIN}" y="{top + 16}">{text}</text>'
+def _boxes(spots: Sequence[Spot]) -> Iterator[str]:
+    for spot in spots:
+        if spot.row.node is None:
+            text = _text(label_of(spot.row.text))
+            yield f'<text class="head" x="{spot.left:.1f}" y="{spot.top + 16}">{text}</text>'
         else:
             yield "<g>"
-            yield from _box(row, row.node, top)
+            yield from _box(spot, spot.row.node)
             yield "</g>"
 
 
-def _box(row: Row, node: Node, top: int) -> Iterator[str]:
-    left, width = _left(row), _box_width(node)
+def _box(spot: Spot, node: Node) -> Iterator[str]:
+    row, top, left, width = spot.row, spot.top, _left(spot), _box_width(node)
     classes = " ".join(filter(None, ("drift" if node.drift else "", "again" if row.again else "")))
     yield f"<title>{_text(_hint(node))}</title>"
     yield (
-        f'<rect x="{left}" y="{top}" width="{width:.1f}" height="{_BOX}" rx="4" '
+        f'<rect x="{left:.1f}" y="{top}" width="{width:.1f}" height="{_BOX}" rx="4" '
         f"fill={quoteattr(FILLS[look_of(node)])} class={quoteattr(classes)}/>"
     )
-    yield f'<text x="{left + 8}" y="{top + 15}">{_text(label_of(node.name))}</text>'
+    yield f'<text x="{left + 8:.1f}" y="{top + 15}">{_text(label_of(node.name))}</text>'
     x = left + width + 10
     for word, style in _words(row):
         yield f'<text class="{style}" x="{x:.1f}" y="{top + 15}">{_text(word)}</text>'

@@ -95,13 +95,23 @@ def summary(
         seconds: How long it took.
         held: How many findings the baseline held back; ``None`` without a baseline.
     """
-    inspected = ", ".join(counted(many, noun) for noun, many in counts.items())
+    inspected = _inspected(counts)
     parts = [counted(len(findings), "finding") + _fixable(findings)]
     if inspected:
         parts[0] += f" in {inspected}"
     if held is not None:
         parts.append(f"{held or 'none'} held back by the baseline")
     return "; ".join([*parts, f"{seconds:.1f} s"])
+
+
+def _inspected(counts: Mapping[str, int]) -> str:
+    """What was looked at, and in one go what was not there to be looked at."""
+    seen = [counted(many, noun) for noun, many in counts.items() if many]
+    missing = [counted(0, noun).removeprefix("no ") for noun, many in counts.items() if not many]
+    if missing:
+        start, last = missing[:-1], missing[-1]
+        seen.append(f"no {', '.join(start)} or {last}" if start else f"no {last}")
+    return ", ".join(seen)
 
 
 def _fixable(findings: Iterable[Finding]) -> str:

@@ -193,9 +193,40 @@ def test_svg_boxes_lie_in_the_picture_and_never_overlap():
         assert x >= 0
         assert x + w <= width
         assert y + h <= height
-    ordered = sorted(boxes, key=lambda box: box[1])
-    for upper, lower in itertools.pairwise(ordered):
-        assert upper[1] + upper[3] <= lower[1]
+    assert not overlapping(boxes)
+
+
+def overlapping(boxes: list[tuple[float, float, float, float]]) -> list[object]:
+    return [
+        (one, two)
+        for one, two in itertools.combinations(boxes, 2)
+        if one[0] < two[0] + two[2]
+        and two[0] < one[0] + one[2]
+        and one[1] < two[1] + two[3]
+        and two[1] < one[1] + one[3]
+    ]
+
+
+def test_boxes_that_overlap_are_noticed():
+    assert overlapping([(0, 0, 10, 10), (9, 9, 10, 10)])
+    assert not overlapping([(0, 0, 10, 10), (10, 0, 10, 10), (0, 10, 10, 10)])
+
+
+def test_a_large_graph_stands_in_columns_and_no_tree_is_torn():
+    pairs = [(f"rl.a{a}.job{b}", f"rl.a{a}.step{b}") for a in range(12) for b in range(25)]
+    nodes = tuple(Node(name) for pair in pairs for name in pair)
+    edges = tuple(Edge(parent, child, "inside") for parent, child in pairs)
+    text = svg.render(Graph(nodes, edges))
+    root = ET.fromstring(text)
+    width, height = float(root.get("width", "")), float(root.get("height", ""))
+    assert 1 / 3 < width / height < 3
+    boxes = rectangles(text)
+    assert len(boxes) == 600
+    assert not overlapping(boxes)
+    assert max(x + w for x, _, w, _ in boxes) <= width
+    for path in list(root.iter(f"{SVG}path"))[2:]:
+        _, start, end, _ = re.findall(r"[\d.]+", path.get("d", ""))
+        assert 0 < float(end) - float(start) < 30
 
 
 def test_svg_of_names_that_xml_cannot_hold():
@@ -233,6 +264,13 @@ def test_mermaid_frames_the_clusters_of_a_large_graph(graph):
     text = mermaid.render(many)
     assert re.findall(r'subgraph c\d+ \["(.*)"\]', text) == [f"rl.{a}" for a in "abcde"]
     assert text.count("    end\n") == 5
+
+
+def test_mermaid_knows_its_limits(graph):
+    names = [f"rl.a.{number}" for number in range(502)]
+    chain = tuple(Edge(one, two, "inside") for one, two in itertools.pairwise(names))
+    assert mermaid.too_large(Graph(tuple(map(Node, names)), chain), "")
+    assert not mermaid.too_large(graph, mermaid.render(graph))
 
 
 def test_mermaid_of_names_that_mean_something_to_it():

@@ -169,3 +169,10 @@ def test_a_terminal_too_narrow_for_all_columns_still_gets_them():
     rows = [("a" * 30, "b" * 30, "c" * 30)]
     text = render_tables([("t", ("x", "y", "z"), rows)], 10)
     assert text.count("a") == text.count("b") == text.count("c") == 30
+
+
+def test_what_was_not_there_is_said_in_one_go():
+    counts = {"file": 3, "span": 0, "group": 2, "dispatch": 0, "metric key": 0}
+    assert as_text((), counts, 0) == (
+        "no findings in 3 files, 2 groups, no spans, dispatches or metric keys; 0.0 s\n"
+    )
