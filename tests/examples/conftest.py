@@ -30,7 +30,7 @@ def runs(
             for mode, options in MODES.items()
         }
         yield {
-            mode: finished(process, receiver, mode.removesuffix("-sync"))
+            mode: finished(process, receiver, out / mode, mode.removesuffix("-sync"))
             for mode, (process, receiver) in started.items()
         }
 

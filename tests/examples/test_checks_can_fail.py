@@ -195,3 +195,8 @@ def test_another_tag_or_metric_is_noticed(
     metric = {mode: replace(run, metrics=run.metrics | other) for mode, run in runs.items()}
     with pytest.raises(AssertionError):
         checks.test_metrics_are_the_documented_ones(metric)
+    with pytest.raises(AssertionError):
+        checks.test_metrics_and_their_prediction_agree(metric, predicted)
+    logged = replace(runs["ppo"], logged=runs["ppo"].logged | {("train", "reward_new")})
+    with pytest.raises(AssertionError):
+        checks.test_every_logged_key_was_predicted(logged, predicted)

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from rl_telemetry.metrics import standard
 from rl_telemetry.span_groups import ALL_GROUPS
 from tests.examples.trainer_runs import (
     STEPS,
@@ -38,6 +39,13 @@ LATE_TAGS = {
     "rl.idle.polls": "set when the wait is over",
     "rl.ray.cluster_source": "set when Ray runs",
     "rl.algorithm": "its key is a constant of the library",
+}
+#: Metrics that the library declares itself.
+LIBRARY_METRICS = {row.name for row in (*standard.TEED_METRICS, *standard.RECORDED_METRICS)}
+#: Logger keys that the inventory does not list.
+UNLISTED_KEYS = {
+    ("train", "weight_lag"): "comes through the protocol RolloutSource, which is not followed",
+    ("train", "critic/loss"): "comes through the protocol Baseline, which is not followed",
 }
 #: Predicted or documented, and rightly not seen in these runs.
 NOT_SEEN: dict[str, str] = {}
@@ -265,6 +273,28 @@ def test_tags_and_their_prediction_agree(
     assert len(in_example) >= 5
     assert in_example <= seen
     assert seen <= in_example | LIBRARY_TAGS | LATE_TAGS.keys()
+
+
+def test_metrics_and_their_prediction_agree(
+    runs: dict[str, TracedRun], predicted: dict[str, Any]
+) -> None:
+    seen = {name for run in runs.values() for name in run.metrics}
+    listed = {line["name"]: line["declared"] for line in predicted["metrics"]}
+    in_example = {name for name, site in listed.items() if site.startswith("examples/")}
+    assert len(in_example) >= 4
+    assert in_example <= seen
+    assert seen <= listed.keys() | LIBRARY_METRICS
+
+
+def test_every_logged_key_was_predicted(run: TracedRun, predicted: dict[str, Any]) -> None:
+    listed = [(p, line["key"]) for line in predicted["logger_keys"] for p in line["prefixes"]]
+    unlisted = {
+        (prefix, key)
+        for prefix, key in run.logged
+        if not any(prefix == p and predicts(pattern, key) for p, pattern in listed)
+    }
+    assert len(run.logged) > 30
+    assert unlisted <= UNLISTED_KEYS.keys()
 
 
 def test_metrics_are_the_documented_ones(runs: dict[str, TracedRun]) -> None:

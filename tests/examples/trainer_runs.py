@@ -75,6 +75,7 @@ class TracedRun:
     spans: list[Span]
     metrics: dict[str, Metric]
     rewards: list[float]
+    logged: set[tuple[str, str]]
 
     def by_id(self) -> dict[bytes, Span]:
         return {span.span_id: span for span in self.spans}
@@ -174,13 +175,15 @@ def trainer(
                 process.kill()
 
 
-def finished(process: Any, receiver: OtlpReceiver, algorithm: str) -> TracedRun:
+def finished(process: Any, receiver: OtlpReceiver, out: Path, algorithm: str) -> TracedRun:
     """Wait for a trainer, and return what it did."""
     output, _ = process.communicate(timeout=TIMEOUT_S)
     assert process.returncode == 0, output
+    lines = [json.loads(line) for line in (out / "metrics.jsonl").read_text().splitlines()]
+    logged = {(line["prefix"], key) for line in lines for key in line.keys() - {"prefix", "step"}}
     rewards = [float(text) for text in re.findall(r"^step .*reward (\S+)", output, re.M)]
     return TracedRun(
-        algorithm, output, received_spans(receiver), received_metrics(receiver), rewards
+        algorithm, output, received_spans(receiver), received_metrics(receiver), rewards, logged
     )
 
 
