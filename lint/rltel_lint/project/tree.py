@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import re
 from collections.abc import Iterator, Mapping
@@ -31,6 +32,25 @@ class Tree:
             return True
         return self._root is not None and (self._root / path).exists()
 
+    def is_elsewhere(self, path: str) -> bool:
+        """Whether a path lies in another repository: a submodule, or an empty folder for one."""
+        if any(path.startswith(f"{module}/") for module in self._submodules):
+            return True
+        folder = path
+        while "/" in folder and self._root is not None:
+            folder = folder.rpartition("/")[0]
+            if (self._root / folder).is_dir():
+                return next((self._root / folder).iterdir(), None) is None
+        return False
+
+    @cached_property
+    def _submodules(self) -> tuple[str, ...]:
+        text = self.texts.get(".gitmodules", "")
+        if self._root is not None:
+            with contextlib.suppress(OSError):
+                text = (self._root / ".gitmodules").read_text(encoding="utf-8", errors="replace")
+        return tuple(re.findall(r"^\s*path\s*=\s*(\S+)", text, re.MULTILINE))
+
     @cached_property
     def tests(self) -> frozenset[str]:
         """The names of all test functions and classes in files named like tests."""
@@ -46,11 +66,11 @@ class Tree:
         for path, text in self.texts.items():
             if _is_test(path.rpartition("/")[2]):
                 yield text
-        for number, path in enumerate(self._walk()):
+        for number, file in enumerate(self._walk()):
             if number > _MOST_FILES:
                 return
             try:
-                yield path.read_text(encoding="utf-8", errors="replace")
+                yield file.read_text(encoding="utf-8", errors="replace")
             except OSError:
                 continue
 

@@ -20,6 +20,8 @@ _INVENTED = re.compile(
     r"(?:^|[./_])(?:my|your|foo|bar|baz|some|new|xxx|example)(?:[./_]|$)|^(?:my|your)",
     re.IGNORECASE,
 )
+_WORDS = 4
+"""A name of so many words after ``test`` is surely one of a test."""
 _HISTORY = re.compile(r"changelog|release|history|migrat|upgrad", re.IGNORECASE)
 _VARIABLE = re.compile(r"[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+")
 _PREFIX = re.compile(r"[\"']([A-Z][A-Z0-9]*(?:_[A-Z0-9]+)*_?)[\"'{]")
@@ -92,9 +94,11 @@ class CitedThingMissing(Rule):
         """Whether a path is the project's own, by its first folder, and is not there."""
         tree = project.tree
         folder = mention.place.path.rpartition("/")[0]
-        if path.startswith("../") or not tree.exists(path.partition("/")[0]):
+        first, _, rest = path.partition("/")
+        if path.startswith("../") or not tree.exists(first) or tree.is_elsewhere(path):
             return False
-        if tree.exists(path) or tree.exists(f"{folder}/{path}"):
+        # The first folder may be the name of the repository itself.
+        if tree.exists(path) or tree.exists(rest) or tree.exists(f"{folder}/{path}"):
             return False
         return not any(known.endswith(f"/{path}") for known in tree.texts)
 
@@ -105,6 +109,8 @@ class CitedThingMissing(Rule):
         if project.tree.exists(f"tests/{name}.py") or self._names_a_file(project, name):
             return
         near = nearest(name, tests, 0.75)
+        if name.count("_") < _WORDS and not nearest(name, tests, 0.9) and "::" not in mention.text:
+            return  # a split of a data set, an option
         hint = f'did you mean "{near}"?' if near else "correct the name or take the mention out"
         yield self.finding(mention.place, f'no test is called "{name}"; {hint}')
 

@@ -54,6 +54,9 @@ class TestMany:
         ...
 --- docs/other.md
 Other.
+--- .gitmodules
+[submodule "recipe"]
+    path = pkg/recipe
 """
 
 #: A citation that is right, and one next to it that is not.
@@ -77,8 +80,9 @@ CITED = {
         "tests/test_draw.py::test_draws_one",
         "tests/test_draws.py::test_draws_one",
     ),
-    "a test": ("test_draws_one", "test_draws_two"),
-    "a method of a test class": ("test_draws_many()", "test_draws_none()"),
+    "a test": ("test_draws_one", "test_draws_ones"),
+    "a test with a long name": ("test_draws_one", "test_every_draw_is_one_draw"),
+    "a method of a test class": ("test_draws_many()", "test_draws_manyy()"),
 }
 
 
@@ -97,6 +101,7 @@ LEFT_ALONE = [
     *("other_repo/sampling.py", "sampling.py", "../elsewhere/x.md", "results/run/log.json"),
     *("pkg.sampling.Sampler.__init__", "pkg.sampling.py", "test", "pytest", "other.md"),
     *("pkg/sampling/", "https://host/pkg/x.py", "test_draws"),
+    *("test_other", "test_data_path", "pkg/recipe/run.sh", "pkg/docs/other.md"),
 ]
 
 
