@@ -13,7 +13,7 @@ from rltel_lint.project.carriers import CarrierFacts
 from rltel_lint.project.flow import Flow
 from rltel_lint.project.model import Class, Function, Module, Scope, own_nodes
 from rltel_lint.project.modules import ModuleTable
-from rltel_lint.project.resolve import Handle, Resolver
+from rltel_lint.project.resolve import Collection, Handle, Instance, Resolver
 from rltel_lint.project.spans import Spans, SpanSite
 from rltel_lint.vocabulary.model import KnownCall, Vocabulary
 
@@ -294,7 +294,7 @@ class Lifecycle:
             if name == actor.id:
                 yield from self._killed(kill, passed.expr, call, (call, *through))
             else:
-                for entity in self._resolver.elements(passed.expr, call.scope):
+                for entity in self._elements(passed.expr, call.scope):
                     if isinstance(entity, Handle):
                         yield Kill(kill, entity.cls, (call, *through))
 
@@ -304,8 +304,37 @@ class Lifecycle:
                 if isinstance(node, n.Comprehension) and at.call in set(n.walk(node.element)):
                     for target, iterable in node.loops:
                         if isinstance(target, n.Name) and target.id == actor.id:
-                            return self._resolver.elements(iterable, at.scope)
-        return self._resolver.of(actor, at.scope)
+                            return self._elements(iterable, at.scope)
+        found = list(_flat(self._resolver.of(actor, at.scope)))
+        if any(isinstance(entity, Handle) for entity in found):
+            return found
+        if not isinstance(actor, n.Name) or at.function is None:
+            return found
+        looped = [b.element_of for b in at.function.bindings_of(actor.id)]
+        return [e for loop in looped if loop is not None for e in self._elements(loop, at.scope)]
+
+    def _elements(self, expr: n.Expr, scope: Scope, hops: int = _HOPS) -> Iterator[object]:
+        """What a container holds: displays, what is appended, what a dataclass is built with."""
+        yield from _flat(self._resolver.elements(expr, scope))
+        if isinstance(expr, n.Name) and isinstance(scope, Function):
+            yield from self._appended(expr.id, scope)
+        if hops == 0 or not isinstance(expr, n.Attribute):
+            return
+        for entity in self._resolver.of(expr.base, scope):
+            if isinstance(entity, Instance) and isinstance(entity.cls, Class):
+                for call in self._carriers.invocations.of(entity.cls):
+                    given = call.call.keyword(expr.attr)
+                    if given is not None:
+                        yield from self._elements(given, call.scope, hops - 1)
+
+    def _appended(self, name: str, function: Function) -> Iterator[object]:
+        for statement in function.paths:
+            for node in own_nodes(statement):
+                if isinstance(node, n.Call) and isinstance(node.func, n.Attribute) and node.args:
+                    base = node.func.base
+                    if isinstance(base, n.Name) and base.id == name:
+                        if node.func.attr in {"append", "insert", "add"}:
+                            yield from self._resolver.of(node.args[-1].value, function)
 
     def is_flushed(self, kill: Kill) -> bool:
         """Whether something on the way to a kill delivers what the actor recorded."""
@@ -493,6 +522,15 @@ class Lifecycle:
                 t for w, t in self.flow.steps(last, self._to_loop) if w is written and t in goals
             )
         return self.loops[function]
+
+
+def _flat(entities: Iterable[object]) -> Iterator[object]:
+    """Entities, those of containers in containers instead of the containers."""
+    for entity in entities:
+        if isinstance(entity, Collection):
+            yield from _flat(entity.of)
+        else:
+            yield entity
 
 
 def _functions(uses: Iterable[tuple[Scope, n.Stmt, n.Expr]]) -> frozenset[Function]:

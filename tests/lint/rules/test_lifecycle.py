@@ -149,6 +149,51 @@ _KILLS = {
         def run():
             reap([Collector.remote()])
         """,
+    "a list of several lists": """
+        def run():
+            collectors = [Collector.remote() for _ in range(2)]
+            actors = [*collectors, Buffer.remote()]
+            for actor in actors:
+                ray.kill(actor)  # <- RLT803
+        """,
+    "appended to a list": """
+        def run():
+            actors = []
+            actors.append(Collector.remote())
+            for actor in actors:
+                ray.kill(actor)  # <- RLT803
+        """,
+    "a field of a dataclass": """
+        from dataclasses import dataclass
+        from typing import Any
+
+        @dataclass
+        class Parts:
+            actors: list[Any]
+
+        def build():
+            return Parts(actors=[Collector.remote()])
+
+        def stop(parts: Parts):
+            for actor in parts.actors:
+                ray.kill(actor)  # <- RLT803
+        """,
+    "a field of a dataclass, flushed": """
+        from dataclasses import dataclass
+        from typing import Any
+
+        @dataclass
+        class Parts:
+            actors: list[Any]
+
+        def build():
+            return Parts(actors=[Collector.remote()])
+
+        def stop(parts: Parts):
+            for actor in parts.actors:
+                flush_actor(actor)
+                ray.kill(actor)
+        """,
     "an attribute": """
         class Trainer:
             def __init__(self):
