@@ -88,6 +88,12 @@ def test_a_stale_entry_is_a_finding_until_the_baseline_is_written_again(old):
     assert old.run("check", *OPTION).code == 0
 
 
+def test_stale_entries_are_ignored_by_file_like_other_findings(old):
+    settings = "[tool.rltel-lint.per-file-ignores]\n'lint.json' = ['RLT002']\n"
+    old.write({"pkg/old.py": TRAIN, "pyproject.toml": settings})
+    assert old.run("check", *OPTION).code == 0
+
+
 def test_an_entry_that_counts_too_many_is_stale_too(old):
     text = old.text("lint.json")
     old.write({"lint.json": text.replace('"count": 1},', '"count": 3},')})

@@ -266,6 +266,18 @@ def test_mermaid_frames_the_clusters_of_a_large_graph(graph):
     assert text.count("    end\n") == 5
 
 
+def test_the_picture_on_the_page_is_drawn_by_the_command(graph):
+    page = (Path(__file__).parents[3] / "docs/linter/inventory.md").read_text("utf-8")
+    (shown,) = re.findall(r"```mermaid\n(.*?)```", page, re.DOTALL)
+    kept = {"rl.grpo.job", "rl.grpo.step", "rl.grpo.generation", "rl.worker.decode"}
+    kept |= {"rl.worker.reward"}
+    part = Graph(
+        tuple(node for node in graph.nodes if node.name in kept),
+        tuple(edge for edge in graph.edges if {edge.parent, edge.child} <= kept),
+    )
+    assert shown == mermaid.render(part)
+
+
 def test_mermaid_knows_its_limits(graph):
     names = [f"rl.a.{number}" for number in range(502)]
     chain = tuple(Edge(one, two, "inside") for one, two in itertools.pairwise(names))
