@@ -93,7 +93,7 @@ class CarrierFacts:
         self._span_finder = span_finder
         self._spans = spans
         self._callers = self.invocations = Invocations(modules, finder, resolver)
-        self._origins = Origins(resolver, self._callers)
+        self._origins = self.origins = Origins(resolver, self._callers)
         self.classes = Actors(modules, resolver, finder)
         self._accepting = Accepting(vocabulary, modules, resolver, finder, evaluator, self.classes)
 

@@ -13,6 +13,7 @@ from rltel_lint.project.carriers import CarrierFacts
 from rltel_lint.project.flow import Flow
 from rltel_lint.project.model import Class, Function, Module, Scope, own_nodes
 from rltel_lint.project.modules import ModuleTable
+from rltel_lint.project.origins import Origin
 from rltel_lint.project.resolve import Collection, Handle, Instance, Resolver
 from rltel_lint.project.spans import Spans, SpanSite
 from rltel_lint.vocabulary.model import KnownCall, Vocabulary
@@ -81,6 +82,7 @@ class Lifecycle:
         scripts: str = "",
     ) -> None:
         self._known = vocabulary.lifecycle
+        self._dispatchers = vocabulary.carriers.dispatchers
         self._modules = modules
         self._resolver = resolver
         self._finder = finder
@@ -299,25 +301,23 @@ class Lifecycle:
                         yield Kill(kill, entity.cls, (call, *through))
 
     def _handles(self, actor: n.Expr, at: CallSite) -> Iterable[object]:
-        if isinstance(actor, n.Name):
-            for node in own_nodes(at.statement):
-                if isinstance(node, n.Comprehension) and at.call in set(n.walk(node.element)):
-                    for target, iterable in node.loops:
-                        if isinstance(target, n.Name) and target.id == actor.id:
-                            return self._elements(iterable, at.scope)
         found = list(_flat(self._resolver.of(actor, at.scope)))
         if any(isinstance(entity, Handle) for entity in found):
             return found
-        if not isinstance(actor, n.Name) or at.function is None:
+        found = [
+            entity
+            for origin in self._carriers.origins.of(actor, at.scope, at.statement)
+            for entity in self._made(origin)
+        ]
+        if found or not isinstance(actor, n.Name) or at.function is None:
             return found
         looped = [b.element_of for b in at.function.bindings_of(actor.id)]
         return [e for loop in looped if loop is not None for e in self._elements(loop, at.scope)]
 
     def _elements(self, expr: n.Expr, scope: Scope, hops: int = _HOPS) -> Iterator[object]:
-        """What a container holds: displays, what is appended, what a dataclass is built with."""
-        yield from _flat(self._resolver.elements(expr, scope))
-        if isinstance(expr, n.Name) and isinstance(scope, Function):
-            yield from self._appended(expr.id, scope)
+        """What a container holds; the field of a dataclass holds what it is built with."""
+        for origin in self._carriers.origins.elements(expr, scope):
+            yield from self._made(origin)
         if hops == 0 or not isinstance(expr, n.Attribute):
             return
         for entity in self._resolver.of(expr.base, scope):
@@ -327,14 +327,17 @@ class Lifecycle:
                     if given is not None:
                         yield from self._elements(given, call.scope, hops - 1)
 
-    def _appended(self, name: str, function: Function) -> Iterator[object]:
-        for statement in function.paths:
-            for node in own_nodes(statement):
-                if isinstance(node, n.Call) and isinstance(node.func, n.Attribute) and node.args:
-                    base = node.func.base
-                    if isinstance(base, n.Name) and base.id == name:
-                        if node.func.attr in {"append", "insert", "add"}:
-                            yield from self._resolver.of(node.args[-1].value, function)
+    def _made(self, origin: Origin) -> Iterator[object]:
+        """The actor handles that a value comes from."""
+        for entity in _flat(self._carriers.origins.entities_of(origin)):
+            if isinstance(entity, Handle):
+                yield entity
+        call = origin.expr
+        if isinstance(call, n.Call) and call.args:
+            if self.flow.means(call.func, origin.scope, self._dispatchers) is not None:
+                for entity in self._resolver.of(call.args[0].value, origin.scope):
+                    if isinstance(entity, Class):
+                        yield Handle(entity)
 
     def is_flushed(self, kill: Kill) -> bool:
         """Whether something on the way to a kill delivers what the actor recorded."""

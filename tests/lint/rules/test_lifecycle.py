@@ -163,6 +163,17 @@ _KILLS = {
             for actor in actors:
                 ray.kill(actor)  # <- RLT803
         """,
+    "built by a dispatcher": """
+        from rl_telemetry.instrumentation import dispatch_with_trace_context
+
+        def build():
+            actor_class = Collector.options(num_cpus=0)
+            return dispatch_with_trace_context(actor_class)
+
+        def run():
+            collector = build()
+            ray.kill(collector)  # <- RLT803
+        """,
     "a field of a dataclass": """
         from dataclasses import dataclass
         from typing import Any
