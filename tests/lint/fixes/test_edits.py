@@ -56,6 +56,11 @@ def test_new_lines_end_as_most_do() -> None:
     assert apply_edits("a\nb\nc\r\n", [edit]) == "a\nx\nb\nc\r\n"
 
 
+def test_two_line_ends_never_become_one() -> None:
+    edit = Edit(Place("d.md", 2, 1, 2, 1), "\nx")
+    assert apply_edits("a\rb\n", [edit]) == "a\r\r\nxb\n"
+
+
 def test_lines_added_at_one_point_are_in_order() -> None:
     place = Place("d.md", 1, 2, 1, 2)
     edits = [Edit(place, "\nc"), Edit(place, "\nb")]
