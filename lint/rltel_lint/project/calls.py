@@ -257,14 +257,22 @@ class CallFinder:
                 found.update(self._resolver.subclasses(cls))
         return found
 
+    def is_overridden(self, site: CallSite) -> bool:
+        """Whether a call of a method may run that of a subclass instead."""
+        func = site.call.func
+        return isinstance(func, n.Attribute) and any(self._classes_below(func, site.scope))
+
     def _overriding(self, func: n.Attribute, scope: Scope) -> Iterator[Function]:
         """The methods of subclasses that a call on ``self`` may run instead."""
+        for below in self._classes_below(func, scope):
+            yield from below.methods_named(func.attr)
+
+    def _classes_below(self, func: n.Attribute, scope: Scope) -> Iterator[Class]:
         if isinstance(func.base, n.Call):
             return  # ``super().x()``, ``Made().x()``: the class is known
         for entity in self._resolver.of(func.base, scope):
             if isinstance(entity, Instance) and isinstance(entity.cls, Class):
-                for below in self._resolver.overriding(entity.cls, func.attr):
-                    yield from below.methods_named(func.attr)
+                yield from self._resolver.overriding(entity.cls, func.attr)
 
     def _remote(self, entities: Entities) -> set[Function | Class]:
         found: set[Function | Class] = set()

@@ -130,6 +130,8 @@ class Containment:
             (entity,) = entities
             if isinstance(entity, Class):
                 return init_of(entity, self._resolver.mro(entity))
+        if self._finder.is_overridden(call):
+            return None
         targets = self._finder.targets(call) or []
         if len(targets) != 1 or not _runs_at_once(call, targets[0]):
             return None  # which of several runs is not known, or when

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import cached_property
 
 from rltel_lint.facts import nodes as n
 from rltel_lint.project.model import Binding, Class, Function, Module, Scope
@@ -74,7 +75,8 @@ Entities = frozenset[Entity]
 NOTHING: Entities = frozenset()
 _TRANSPARENT = {"ray.remote", "builtins.staticmethod", "builtins.classmethod"}
 _PARTIALS = {"functools.partial", "functools.partialmethod"}
-_CLASS = re.compile(r"^class\b", re.MULTILINE)
+_CLASS = re.compile(r"^class\s+(\w+)\s*(?:\[[^\]]*\]\s*)?\(([^)]*)\)", re.MULTILINE)
+_ALIAS = re.compile(r"\b(\w+)\s+as\s+(\w+)")
 _WRAPPERS = {"Optional", "Annotated", "Final", "ClassVar", "Awaitable", "ObjectRef", "Type", "type"}
 _CONTAINERS = {
     *("list", "List", "Sequence", "Iterable", "Iterator", "tuple", "Tuple", "set", "Set"),
@@ -478,16 +480,37 @@ class Resolver:
         if known is None:
             self._subclasses[cls] = ()
             found: dict[Class, None] = {}
-            for module in self.modules:
-                for below in _naming_base(module, cls.name):
-                    if cls in self.bases(below) and below is not cls:
+            for module, name in self._derived.get(cls.name, ()):
+                for below in self._classes_named(module, name):
+                    if below is not cls and cls in self.bases(below):
                         found.update(dict.fromkeys([below, *self.subclasses(below)]))
             known = self._subclasses[cls] = tuple(found)
         return known
 
     def overriding(self, cls: Class, attr: str) -> list[Class]:
         """Returns the classes below a class whose body binds the attribute anew."""
-        return [below for below in self.subclasses(cls) if below.bindings_of(attr)]
+        return [below for below in self.subclasses(cls) if attr in below.member_names]
+
+    @cached_property
+    def _derived(self) -> dict[str, list[tuple[Module, str]]]:
+        """For every word in the bases of a top-level class, also of a local alias, the classes."""
+        found: dict[str, list[tuple[Module, str]]] = {}
+        for module in self.modules:
+            text = module.facts.text
+            headers = _CLASS.findall(text) if "class " in text else []
+            aliases = dict(map(reversed, _ALIAS.findall(text))) if headers else {}
+            for name, bases in headers:
+                for word in set(re.findall(r"\w+", bases)):
+                    for meant in {word, aliases.get(word, word)}:
+                        found.setdefault(meant, []).append((module, name))
+        return found
+
+    @staticmethod
+    def _classes_named(module: Module, name: str) -> Iterator[Class]:
+        for unit in module.facts.bindings.get(name, ()):
+            for statement in unit.statements:
+                if isinstance(statement, n.ClassDef) and statement.name == name:
+                    yield module.cls(statement, module.unit_of_class(statement))
 
     def stored(self, cls: Class, attr: str) -> list[tuple[Function, n.Assign]]:
         """Returns the assignments to ``self.attr`` in the class and its bases."""
@@ -504,20 +527,6 @@ class Resolver:
                     for assigned in _stores(statement, attr, method)
                 ]
         return known
-
-
-def _naming_base(module: Module, name: str) -> Iterator[Class]:
-    """The top-level classes of a module whose header mentions a name, or a local alias of it."""
-    text = module.facts.text
-    if name not in text:
-        return
-    words = {name, *re.findall(rf"\b{re.escape(name)}\s+as\s+(\w+)", text)}
-    for unit in module.facts.units:
-        header = unit.text
-        if _CLASS.search(header) and any(word in header for word in words):
-            for statement in unit.statements:
-                if isinstance(statement, n.ClassDef) and statement.bases:
-                    yield module.cls(statement, module.unit_of_class(statement))
 
 
 def with_nested(function: Function) -> Iterator[Function]:

@@ -4,9 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from rltel_lint.findings import Finding
 from rltel_lint.project.spans import SpanSite
+from rltel_lint.rules.base import Rule
+from rltel_lint.rules.catalogue import ALL_RULES
 from rltel_lint.values import display
 from tests.lint.support import link, lint
+
+CORE = frozenset(
+    {
+        *("RLT000", "RLT002", "RLT101", "RLT102", "RLT103", "RLT104", "RLT106"),
+        *("RLT201", "RLT202", "RLT203", "RLT204", "RLT401", "RLT402", "RLT403"),
+        *("RLT404", "RLT405", "RLT406"),
+    }
+)
+"""The rules that these tests are about."""
 
 IMPORTS = """
 from rl_telemetry.instrumentation import managed_span, trace_fn, umbrella_span
@@ -48,12 +60,18 @@ def rows(*names: str) -> str:
     )
 
 
+def check(files: Mapping[str, str], *rules: type[Rule], **options: str) -> list[Finding]:
+    """Returns the findings of rules, by default of all that these tests are about."""
+    core = [rule for rule in ALL_RULES if rule.code in CORE]
+    return lint(files, *(rules or core), **options)
+
+
 def codes(files: Mapping[str, str], **options: str) -> list[str]:
     """Returns the codes of all findings, in report order."""
-    return [finding.code for finding in lint(files, **options)]
+    return [finding.code for finding in check(files, **options)]
 
 
 def undocumented(files: Mapping[str, str], *documented: str) -> set[str]:
     """Returns the names that RLT101 reports when only some are documented."""
-    found = lint({**files, "docs/spans.md": rows("rl.documented", *documented)})
+    found = check({**files, "docs/spans.md": rows("rl.documented", *documented)})
     return {f.message.split('"')[1] for f in found if f.code == "RLT101"}

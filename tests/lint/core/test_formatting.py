@@ -12,8 +12,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 
 from tests.lint.core.programs import programs
-from tests.lint.core.support import rows
-from tests.lint.support import lint
+from tests.lint.core.support import check, rows
 
 PAGE = rows("rl.documented", "rl.a", "rl.built", "rl.<x>.t", "rl.derived.d")
 HAND_WRITTEN = """
@@ -56,7 +55,7 @@ def run():
 
 def findings(source: str) -> Counter[tuple[str, str]]:
     """Codes and messages without line numbers, each as often as it is reported."""
-    found = lint({"train.py": source, "docs/a.md": PAGE})
+    found = check({"train.py": source, "docs/a.md": PAGE})
     return Counter((f.code, re.sub(r"\.py:\d+", ".py", f.message)) for f in found)
 
 

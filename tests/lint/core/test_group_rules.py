@@ -6,8 +6,7 @@ import pytest
 
 from rltel_lint.findings import Finding
 from rltel_lint.rules import groups, spelling
-from tests.lint.core.support import codes, rows
-from tests.lint.support import lint
+from tests.lint.core.support import check, codes, rows
 
 GROUPS = """
 from rl_telemetry.instrumentation import managed_span, umbrella_span
@@ -40,7 +39,7 @@ WITHOUT_PRUNE = GROUPS.replace("managed_span(TreeGroup.PRUNE", "managed_span(Tre
 
 
 def only(files: dict[str, str], *rules: type) -> Finding:
-    (finding,) = lint(files, *rules)
+    (finding,) = check(files, *rules)
     return finding
 
 
@@ -78,14 +77,14 @@ USES = {
 @pytest.mark.parametrize("use", USES, ids=str)
 def test_every_use_of_a_group_counts(use: str) -> None:
     files = {**FILES, "tree.py": WITHOUT_PRUNE + USES[use]}
-    assert lint(files, groups.UnemittedGroup) == []
-    assert len(lint({**FILES, "tree.py": WITHOUT_PRUNE}, groups.UnemittedGroup)) == 1
+    assert check(files, groups.UnemittedGroup) == []
+    assert len(check({**FILES, "tree.py": WITHOUT_PRUNE}, groups.UnemittedGroup)) == 1
 
 
 def test_a_reserved_group_needs_no_span() -> None:
     page = PAGE.replace("| `prune` | x |", "| `prune` | *reserved* |")
-    assert lint({"tree.py": WITHOUT_PRUNE, "docs/a.md": page}, groups.UnemittedGroup) == []
-    found = [f for f in lint({"tree.py": GROUPS, "docs/a.md": page}) if f.code == "RLT103"]
+    assert check({"tree.py": WITHOUT_PRUNE, "docs/a.md": page}, groups.UnemittedGroup) == []
+    found = [f for f in check({"tree.py": GROUPS, "docs/a.md": page}) if f.code == "RLT103"]
     assert [f.message for f in found] == [
         'group "prune" is documented as reserved, yet spans use it; describe it, or remove the '
         "spans"
@@ -102,8 +101,8 @@ def test_unregistered_group_suggests_the_nearest() -> None:
 def test_registrations_that_are_not_understood_silence_the_comparison() -> None:
     source = GROUPS + 'managed_span("pruned", "rl.tree.prune")\n'
     more = source + 'SpanRegistry.register("more", read_groups())\n'
-    assert lint({**FILES, "tree.py": source}, groups.UnregisteredGroup) != []
-    assert lint({**FILES, "tree.py": more}, groups.UnregisteredGroup) == []
+    assert check({**FILES, "tree.py": source}, groups.UnregisteredGroup) != []
+    assert check({**FILES, "tree.py": more}, groups.UnregisteredGroup) == []
 
 
 def test_preset_members() -> None:
@@ -116,7 +115,7 @@ def test_preset_members() -> None:
         'preset "short" names group "serch", which is registered nowhere; did you mean "search"?'
     )
     short = WITHOUT_PRUNE.replace("[TreeGroup.SEARCH, TreeGroup.PRUNE]", "[TreeGroup.PRUNE]")
-    dead = lint({"tree.py": short}, groups.PresetDrift)
+    dead = check({"tree.py": short}, groups.PresetDrift)
     assert [f.message for f in dead] == [
         'preset "deep" names group "prune", which no span uses; open a span under it or take it out'
     ]
@@ -250,7 +249,7 @@ def test_spelling_at_the_call_site(case: str) -> None:
         spelling.UmbrellaGroupWithoutAlias,
         spelling.EfficiencyGroupThroughLeafHelper,
     )
-    found = lint({"train.py": HEAD + source}, *rules)
+    found = check({"train.py": HEAD + source}, *rules)
     assert [(f.code, f.place.line) for f in found] == expected
 
 

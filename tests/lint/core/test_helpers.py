@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from tests.lint.core.support import IMPORTS, groups, named, sites
-from tests.lint.support import lint, project
+from tests.lint.core.support import IMPORTS, check, groups, named, sites
+from tests.lint.support import project
 
 CONTEXT = "from contextlib import contextmanager, asynccontextmanager, ExitStack\n"
 
@@ -271,7 +271,7 @@ def test_a_helper_can_be_taught() -> None:
 def test_a_helper_of_another_module_is_not_the_taught_one() -> None:
     files = {**TAUGHT, "train.py": TAUGHT["train.py"].replace("corp.tracing", "corp.other")}
     assert named(files) == set()
-    assert "RLT002" in {finding.code for finding in lint(files)}
+    assert "RLT002" in {finding.code for finding in check(files)}
 
 
 FOLDERS = (

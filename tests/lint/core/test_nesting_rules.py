@@ -6,7 +6,7 @@ import pytest
 
 from rltel_lint.findings import Finding
 from rltel_lint.rules.nesting import AttachedAcrossYield, CountedTwice
-from tests.lint.support import lint
+from tests.lint.core.support import check
 
 HEAD = """
 from contextlib import asynccontextmanager, contextmanager
@@ -26,11 +26,11 @@ FIRST = len(HEAD.strip("\n").splitlines()) + 1
 def reported(source: str, rule: type) -> list[int]:
     """The lines below the head at which a rule reports, counted from 1."""
     text = HEAD.strip("\n") + "\n" + source.strip("\n") + "\n"
-    return [found.place.line - FIRST + 1 for found in lint({"train.py": text}, rule)]
+    return [found.place.line - FIRST + 1 for found in check({"train.py": text}, rule)]
 
 
 def finding(source: str, rule: type) -> Finding:
-    (found,) = lint({"train.py": HEAD.strip("\n") + "\n" + source.strip("\n") + "\n"}, rule)
+    (found,) = check({"train.py": HEAD.strip("\n") + "\n" + source.strip("\n") + "\n"}, rule)
     return found
 
 

@@ -6,12 +6,11 @@ import pytest
 
 from rltel_lint.findings import Finding
 from rltel_lint.rules.reading import MatchesNothing, Unreadable
-from tests.lint.core.support import named, rows
-from tests.lint.support import lint
+from tests.lint.core.support import check, named, rows
 
 
 def only(files: dict[str, str], *rules: type) -> Finding:
-    (finding,) = lint(files, *rules)
+    (finding,) = check(files, *rules)
     return finding
 
 
@@ -59,9 +58,9 @@ READABLE = {
 def test_valid_python_is_read(case: str) -> None:
     text = READABLE[case]
     files = {"a.py": "x = 1\n"}
-    assert lint(files, Unreadable) == []
+    assert check(files, Unreadable) == []
     project_files = {"a.py": text + ("\n" if not text.endswith("\n") else "") + GOOD}
-    assert [f.message for f in lint(project_files, Unreadable)] == []
+    assert [f.message for f in check(project_files, Unreadable)] == []
     assert named(project_files) == {"rl.a"}
 
 
@@ -78,7 +77,7 @@ DEEP = {
 @pytest.mark.parametrize("shape", DEEP, ids=str)
 def test_deep_nesting_is_said_and_does_not_crash(shape: str) -> None:
     files = {"a.py": DEEP[shape] + "\n", "b.py": GOOD}
-    assert [f.message for f in lint(files, Unreadable)] == [
+    assert [f.message for f in check(files, Unreadable)] == [
         "cannot be parsed: it is nested too deeply to be read; correct the file or exclude it"
     ]
     assert named(files) == {"rl.a"}
@@ -103,7 +102,7 @@ def test_a_taught_helper_without_a_call() -> None:
         'module = "corp"\nsignature = "(op)"\nspan = "rl.{op}"\n',
         "a.py": "from corp import op_span\nop_span('a')\n",
     }
-    assert lint(files, MatchesNothing) == []
+    assert check(files, MatchesNothing) == []
     found = only({**files, "a.py": "from corp import other\nother('a')\n"}, MatchesNothing)
     assert (found.place.path, found.place.line) == ("pyproject.toml", 1)
     assert found.message == (
@@ -140,4 +139,4 @@ QUIET = {
 @pytest.mark.parametrize("case", QUIET, ids=str)
 def test_a_project_that_is_quiet_on_purpose(case: str) -> None:
     files = QUIET[case]
-    assert lint({"a.py": files} if isinstance(files, str) else files, MatchesNothing) == []
+    assert check({"a.py": files} if isinstance(files, str) else files, MatchesNothing) == []

@@ -6,8 +6,8 @@ import pytest
 
 from rltel_lint.findings import Finding
 from rltel_lint.rules import spans
-from tests.lint.core.support import codes, rows
-from tests.lint.support import lint, project
+from tests.lint.core.support import check, codes, rows
+from tests.lint.support import project
 
 TRAIN = """
 from rl_telemetry.instrumentation import managed_span
@@ -20,7 +20,7 @@ def score():
 
 
 def only(files: dict[str, str], *rules: type) -> Finding:
-    (finding,) = lint(files, *rules)
+    (finding,) = check(files, *rules)
     return finding
 
 
@@ -39,7 +39,7 @@ def test_undocumented_span_points_at_the_call() -> None:
 
 def test_renamed_span_is_matched_with_its_stale_row() -> None:
     files = {"train.py": TRAIN, "docs/spans.md": rows("rl.grpo.rewards")}
-    emitted, documented = lint(files)[::-1]
+    emitted, documented = check(files)[::-1]
     assert (emitted.code, documented.code) == ("RLT101", "RLT102")
     assert emitted.message == (
         'span "rl.grpo.reward" is not in the documents; did you mean "rl.grpo.rewards" '
@@ -173,7 +173,7 @@ def test_stale_rows_are_reported_in_every_form(row: str) -> None:
 
 
 def test_each_stale_name_of_an_alternative_is_reported() -> None:
-    found = lint({"train.py": TRAIN, "docs/a.md": rows("rl.{grpo,ppo}.reward")})
+    found = check({"train.py": TRAIN, "docs/a.md": rows("rl.{grpo,ppo}.reward")})
     assert [f.message.split('"')[1] for f in found] == ["rl.ppo.reward"]
 
 
@@ -237,7 +237,7 @@ def test_a_group_chosen_at_run_time_is_no_second_group() -> None:
 
 def test_outside_the_namespace() -> None:
     files = {"train.py": TRAIN.replace('"rl.grpo', '"grpo'), "docs/a.md": rows("rl.<x>.step")}
-    found = next(f for f in lint(files) if f.code == "RLT106")
+    found = next(f for f in check(files) if f.code == "RLT106")
     assert found.message == (
         'span "grpo.reward" is outside the namespace "rl."; rename it, or add its prefix to '
         '"namespace" in the configuration'
