@@ -265,8 +265,10 @@ class Attributes:
                 if prefix not in text:
                     continue
                 for found in re.findall(rf"[\"']({re.escape(prefix)}[\w.]*)[{{\"'%]", text):
-                    if found != name and found.endswith(".") and name.startswith(found):
-                        return True
+                    # ``f"rl.{x}"`` may be anything, such as the name of a span.
+                    if found not in {name, prefix} and found.endswith("."):
+                        if name.startswith(found):
+                            return True
         return False
 
 

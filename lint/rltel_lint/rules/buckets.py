@@ -325,22 +325,22 @@ class GroupInNoPreset(Rule):
             lines |= {(facts.path, line) for line in here & alls}
         if lines:
             return True
-        module = project.modules.modules[group.place.path]
-        text = module.facts.text.splitlines()
-        constant = group.constant.rpartition(".")[2]
-        for number, line in enumerate(text, 1):
-            declares = constant and re.search(rf"\b{constant}\b", line)
-            if declares or number == group.place.line:
-                near = text[max(0, number - 4) : number + _AROUND]
-                if any(_speaks(one) and _ON_PURPOSE.search(one) for one in near):
-                    return True
-        return False
+        text = project.modules.modules[group.place.path].facts.text.splitlines()
+        return any(_ON_PURPOSE.search(line) for line in _said_of(text, group.place.line - 1))
 
 
-def _speaks(line: str) -> bool:
-    """Whether a line is, or holds, a comment or a part of a text."""
-    code, hash_, _ = line.partition("#")
-    return bool(hash_) or not re.search(r"[=\[\]{}]", code)
+def _said_of(lines: list[str], index: int) -> Iterator[str]:
+    """Yields the comments above and beside a line, and the text right below it."""
+    _, hash_, comment = lines[index].partition("#")
+    yield comment if hash_ else ""
+    above = index - 1
+    while above >= 0 and lines[above].lstrip().startswith("#"):
+        yield lines[above]
+        above -= 1
+    for line in lines[index + 1 : index + _AROUND]:
+        if not line.strip() or re.match(r"\s*\w+\s*[=:(]|\s*[\])}]|\s*\w+,\s*$", line):
+            return
+        yield line
 
 
 def _counted(site: SpanSite, group: str) -> bool:

@@ -2,16 +2,23 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 
 from rltel_lint.facts import nodes as n
 from rltel_lint.findings import Finding, Place
 from rltel_lint.project.categories import Categories, Entry
 from rltel_lint.project.linked import Project
+from rltel_lint.project.literals import Literal
 from rltel_lint.rules.base import Rule
 from rltel_lint.rules.offers import take_out
 from rltel_lint.rules.wording import listed, nearest, quoted
 
+_CHOSEN = re.compile(
+    r"\b(?:except|without|exclud\w*|omit\w*|skip\w*|not|only|but|subset|leav\w*|left)\b",
+    re.IGNORECASE,
+)
+"""What a comment says of a list that leaves something out on purpose."""
 _SHARED = 0.6
 """So much of two lists must be the same for one to be a copy of the other."""
 
@@ -245,7 +252,10 @@ class CategoriesRestated(Rule):
             if len(names) != len(parts) or len(set(names) & declared) < 3:
                 continue
             unknown = [(p, v) for p, v in values if isinstance(v, str) and v not in declared]
-            if not unknown or len(unknown) / len(names) > 1 - _SHARED:
+            if not unknown:
+                yield from self._shortened(project, categories, literal, holder, names)
+                continue
+            if len(unknown) / len(names) > 1 - _SHARED:
                 continue
             for part, value in unknown:
                 near = nearest(value, declared - set(names))
@@ -256,6 +266,36 @@ class CategoriesRestated(Rule):
                     f"{hint}",
                     _declared_at(categories),
                 )
+
+    def _shortened(
+        self,
+        project: Project,
+        categories: Categories,
+        literal: Literal,
+        holder: n.Expr,
+        names: list[str],
+    ) -> Iterator[Finding]:
+        """A copy that lacks just one of four or more, in the same order: that is no choice."""
+        tables = [table for found in categories.tables.values() for table in found]
+        if any(table.names == set(names) for table in tables):
+            return
+        for table in tables:
+            every = list(dict.fromkeys(entry.name for entry in table.entries))
+            left = [name for name in every if name in names]
+            if len(every) < 4 or len(left) != len(every) - 1 or left != names:
+                continue
+            lines = literal.module.facts.text.splitlines()
+            near = lines[max(0, holder.at[0] - 4) : holder.at[2]]
+            if any(_CHOSEN.search(line.partition("#")[2]) for line in near):
+                continue
+            (lost,) = set(every) - set(names)
+            yield self.finding(
+                literal.scope.place(holder),
+                f'this list restates {table.name}, but lacks "{lost}"; use the list, or say in a '
+                "comment why it is left out",
+                [(table.place, f"{table.name} is defined here")],
+            )
+            return
 
     def _documented(
         self, project: Project, categories: Categories, declared: frozenset[str]

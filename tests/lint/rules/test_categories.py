@@ -173,3 +173,26 @@ def test_documents_list_the_declared_categories() -> None:
     (stale,) = lint({**project(CATEGORIES), "docs/m.md": table + wrong}, CategoriesRestated)
     assert 'did you mean "idle/validation"' in stale.message
     assert stale.place.path == "docs/m.md"
+
+
+FOUR = """
+--- categories.py
+WALL_CLOCK_EFFICIENCY_CATEGORIES = ["init/total", "idle/a", "idle/b", "idle/c"]
+"""
+
+
+@pytest.mark.parametrize(
+    ("copy", "expected"),
+    [
+        ('["init/total", "idle/a", "idle/b", "idle/c"]', 0),
+        ('["init/total", "idle/a", "idle/b"]', 1),
+        ('["init/total", "idle/a", "idle/b"]  # without the last', 0),
+        ('["idle/b", "idle/a", "init/total"]', 0),
+        ('["idle/a", "idle/b"]', 0),
+    ],
+)
+def test_a_copy_that_lost_one(copy: str, expected: int) -> None:
+    files = {**project(FOUR), "t.py": f"SHOWN = {copy}\n"}
+    found = lint(files, CategoriesRestated)
+    assert len(found) == expected
+    assert all('lacks "idle/c"' in one.message for one in found)
