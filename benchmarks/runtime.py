@@ -247,19 +247,19 @@ def report_ray(rounds: int) -> None:
         scopes = get_current()
 
     def without() -> None:
-        with span_cm("caller"):
+        with span_cm("rl.benchmark.caller"):
             ray.get(worker.plain.remote(1))
 
     def keyword_by_hand() -> None:
-        with span_cm("caller"):
+        with span_cm("rl.benchmark.caller"):
             ray.get(worker.keyword.remote(1, _otel_carrier=parent))
 
     def with_carrier() -> None:
-        with span_cm("caller"):
+        with span_cm("rl.benchmark.caller"):
             ray.get(dispatch_with_trace_context(worker.accepting, 1))
 
     def with_carrier_in_scopes() -> None:
-        with attached_context(scopes), span_cm("caller"):
+        with attached_context(scopes), span_cm("rl.benchmark.caller"):
             ray.get(dispatch_with_trace_context(worker.accepting, 1))
 
     calls = [without, keyword_by_hand, with_carrier, with_carrier_in_scopes]
@@ -323,7 +323,7 @@ def main() -> None:
     report(enabled_pairs(tracer), options.repeats)
     if options.ray:
         report_ray(rounds=1500)
-    with span_cm("one carrier"), iteration_scope(3):
+    with span_cm("rl.benchmark.carrier"), iteration_scope(3):
         seconds = min(timeit.repeat(current_trace_carrier, number=2000, repeat=5)) / 2000
     print(f"a carrier takes {seconds * 1e6:.1f} us to write")
 
