@@ -8,11 +8,13 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from rltel_lint.facts import nodes as n
+from rltel_lint.project.binding import init_of
 from rltel_lint.project.calls import CallFinder, CallSite
 from rltel_lint.project.carriers import CarrierFacts
 from rltel_lint.project.flow import Flow
 from rltel_lint.project.model import Class, Function, Module, Scope, own_nodes
 from rltel_lint.project.modules import ModuleTable
+from rltel_lint.project.order import comes_before
 from rltel_lint.project.origins import Origin
 from rltel_lint.project.resolve import Collection, Handle, Instance, Resolver
 from rltel_lint.project.spans import Spans, SpanSite
@@ -200,6 +202,7 @@ class Lifecycle:
         if self.starts_on_import or self._has_setup_hook:
             return ()
         found = []
+        seen: set[object] = set()
         for cls in self._carriers.classes.classes:
             if self._carriers.is_library(cls.module) or self._has_unknown_base(cls):
                 continue
@@ -208,7 +211,11 @@ class Lifecycle:
                 continue
             if site.helper.receiver and not self.is_started_somewhere:
                 continue  # raw spans may be set up from outside
-            found.append((cls, site))
+            constructor = init_of(cls, self._resolver.mro(cls))
+            cause = (site, constructor or cls)
+            if cause not in seen:  # classes with one constructor have one cause
+                seen.add(cause)
+                found.append((cls, site))
         return tuple(sorted(found, key=lambda pair: pair[1].place))
 
     @property
@@ -372,6 +379,8 @@ class Lifecycle:
         leading = self._leading_to_flush(names)
         for statement in function.paths:
             if isinstance(statement, (n.FunctionDef, n.ClassDef)):
+                continue
+            if not comes_before(statement, site.statement, function):
                 continue
             for node in own_nodes(statement):
                 if isinstance(node, n.Call) and node.at < site.call.at:

@@ -215,9 +215,13 @@ class DecoratorNotSupported(Rule):
             yield self.finding(
                 site.place,
                 f'{decorator} ends span "{_name(site)}" before {function.label} runs, since it '
-                f"does not support a {kind}; open the span inside it",
-                [(function.place(n.Name(function.node.name_at, "")), f"a {kind}")],
+                f"does not support {_a(kind)}; open the span inside it",
+                [(function.place(n.Name(function.node.name_at, "")), _a(kind))],
             )
+
+
+def _a(kind: str) -> str:
+    return f"{'an' if kind[0] == 'a' else 'a'} {kind}"
 
 
 def _kind(function: Function) -> str:

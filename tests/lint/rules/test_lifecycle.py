@@ -81,6 +81,40 @@ _KILLS = {
             ray.kill(collector)  # <- RLT803
             flush_actor(collector)
         """,
+    "flushed on another way out": """
+        def run(bad):
+            collector = Collector.remote()
+            if bad:
+                flush_actor(collector)
+                return
+            ray.kill(collector)  # <- RLT803
+        """,
+    "flushed in the other branch": """
+        def run(bad):
+            collector = Collector.remote()
+            if bad:
+                flush_actor(collector)
+            else:
+                ray.kill(collector)  # <- RLT803
+        """,
+    "flushed in one branch, killed after it": """
+        def run(on):
+            collector = Collector.remote()
+            if on:
+                flush_actor(collector)
+            ray.kill(collector)
+        """,
+    "flushed before a return that goes through the finally": """
+        def run(bad):
+            collector = Collector.remote()
+            try:
+                if bad:
+                    flush_actor(collector)
+                    return
+                flush_actor(collector)
+            finally:
+                ray.kill(collector)
+        """,
     "flushed in a helper": """
         def deliver(actor):
             ray.get(actor.stop.remote())
@@ -331,6 +365,21 @@ _ACTORS = {
         @ray.remote
         class Scorer(Base):  # <- RLT802
             def score(self, batch):{span}
+        """,
+    "several with one constructor": """
+        class Base:
+            def __init__(self):
+                print("started")
+
+            def score(self, batch):{span}
+
+        @ray.remote
+        class Scorer(Base):  # <- RLT802
+            pass
+
+        @ray.remote
+        class FastScorer(Base):
+            pass
         """,
     "in a mixin": """
         class Telemetry:
