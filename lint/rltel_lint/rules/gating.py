@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from rltel_lint.facts import nodes as n
-from rltel_lint.findings import Finding
+from rltel_lint.findings import Finding, Place
 from rltel_lint.project.model import Function, Module, Scope
 from rltel_lint.project.resolve import External
 from rltel_lint.rules.base import Rule
@@ -324,24 +324,31 @@ class PastOwnHelpers(Rule):
         if not own:
             return
         raw = [site for site in project.spans.sites if site.helper.receiver and not site.via]
+        reported: dict[Place, list[SpanSite]] = {}
         for site in project.spans.sites:
-            if site.via or site.at.scope.module.name == "":
-                continue
-            helper = own.get(site.helper.name)
+            helper = own.get(site.helper.name) if not site.via else None
             if helper is None or _same_package(site.at.scope.module, helper.module):
                 continue
             if site.helper.receiver:
                 outside = [o for o in raw if not _same_package(o.at.scope.module, helper.module)]
-                if _through(project, helper) < max(_MANY, _SHARE * len(outside)):
-                    continue
-            elif helper.name != site.helper.name or not _imports_it(project, site):
+                if _through(project, helper) >= max(_MANY, _SHARE * len(outside)):
+                    reported[site.place] = [site]
                 continue
+            imported = _imported_at(project, site)
+            if imported is not None:
+                reported.setdefault(imported, []).append(site)
+        for place, sites in sorted(reported.items()):
+            helper = own[sites[0].helper.name]
             at = n.Name(helper.node.name_at, helper.name)
             yield self.finding(
-                site.place,
-                f'span "{_name(site)}" is opened through {site.helper.name} of the tracing '
-                f"library, past the project's own {helper.name} of {helper.module.name}; use that",
-                [(helper.place(at), "the project's helper")],
+                place,
+                f'span "{_name(sites[0])}" is opened through {sites[0].helper.name} of the '
+                f"tracing library, past the project's own {helper.name} of {helper.module.name}; "
+                "use that",
+                [
+                    (helper.place(at), "the project's helper"),
+                    *((site.place, "opened here") for site in sites if site.place != place),
+                ],
             )
 
 
@@ -374,22 +381,20 @@ def _same_package(one: Module, two: Module) -> bool:
     return bool(folder) and one.path.startswith(f"{folder}/")
 
 
-def _imports_it(project: Project, site: SpanSite) -> bool:
-    """Whether a site's module imports the helper from the library itself."""
+def _imported_at(project: Project, site: SpanSite) -> Place | None:
+    """Where a site's module imports the helper from the library itself, ``None`` if nowhere."""
     func = site.at.call.func
     while isinstance(func, n.Attribute):
         func = func.base
     if not isinstance(func, n.Name):
-        return False
+        return None
     bindings, where = project.resolver.lookup(func.id, site.at.scope)
-    if where is None:
-        return False
-    for binding in bindings:
-        if isinstance(binding.node, n.Import):
+    for binding in bindings if where is not None else ():
+        if where is not None and isinstance(binding.node, n.Import):
             for module in _sources(project, binding.node, where):
                 if any(f"{module}.".startswith(f"{known}.") for known in site.helper.modules):
-                    return True
-    return False
+                    return where.place(binding.node)
+    return None
 
 
 def _sources(project: Project, node: n.Import, where: Scope) -> Iterator[str]:

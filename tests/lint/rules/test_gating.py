@@ -153,17 +153,21 @@ _IMPORTS = {
                 return None
         """,
     "the library's": """
-        from nemo.lens import managed_span
+        from nemo.lens import managed_span  # <- RLT808
 
         def f():
-            with managed_span("a", "rl.f"):  # <- RLT808
+            with managed_span("a", "rl.f"):
+                return None
+
+        def g():
+            with managed_span("a", "rl.g"):
                 return None
         """,
     "the library's, by its module": """
-        import nemo.lens.helpers as lens
+        import nemo.lens.helpers as lens  # <- RLT808
 
         def f():
-            with lens.managed_span("a", "rl.f"):  # <- RLT808
+            with lens.managed_span("a", "rl.f"):
                 return None
         """,
     "a helper that is not wrapped": """
