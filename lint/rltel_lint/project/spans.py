@@ -23,6 +23,12 @@ from rltel_lint.vocabulary.model import KnownCall, SpanHelper, Use, Vocabulary, 
 
 _DEPTH = 6
 
+_MOST = 20_000
+"""So many calls of helpers are looked into; only mutual recursion could ask for more."""
+
+Path = tuple[n.Call, ...]
+"""The calls from the vocabulary's helper outwards."""
+
 
 @dataclass(eq=False)
 class SpanSite:
@@ -130,22 +136,21 @@ class SpanFinder:
     def find(self) -> Spans:
         """Returns all span sites."""
         spans = Spans()
-        todo = [(site, site.at.call, 0) for site in self._known_sites()]
-        seen: set[tuple[n.Call, n.Call]] = set()
+        todo: list[tuple[SpanSite, Path]] = [(site, ()) for site in self._known_sites()]
         while todo:
-            site, root, depth = todo.pop()
-            if (root, site.at.call) in seen:
+            site, inside = todo.pop()
+            if site.at.call in inside:  # a helper that calls itself
+                spans.unseen.append(site)
                 continue
-            seen.add((root, site.at.call))
-            forwarding = self._forwarding(site) if depth < _DEPTH else None
+            path = (*inside, site.at.call)
+            deep = len(path) > _DEPTH or len(spans.inner) > _MOST
+            forwarding = None if deep else self._forwarding(site)
             callers = self._finder.callers(forwarding[0]) if forwarding else []
             if forwarding and callers:
                 function, use = forwarding
                 spans.helpers[function] = use
                 spans.inner.append(site)
-                todo += [
-                    (self._through(site, function, use, call), root, depth + 1) for call in callers
-                ]
+                todo += [(self._through(site, function, use, call), path) for call in callers]
                 if self._finder.escapes(function):
                     spans.unseen.append(_called_unseen(site, function))
             else:

@@ -22,6 +22,14 @@ KNOWN = {
         "def f(n):\n    span_cm(n + '.a')\n    span_cm(n + '.b')\nf('rl')",
         {"rl.a", "rl.b"},
     ),
+    "two ways from one caller": (
+        "def g(n):\n    span_cm('rl.' + n)\ndef f(n):\n    g(n + '.x')\n    g(n + '.y')\nf('a')",
+        {"rl.a.x", "rl.a.y"},
+    ),
+    "a helper that calls itself": (
+        "def f(n):\n    span_cm('rl.' + n)\n    if n:\n        f(n.strip())\nf('a')",
+        {"rl.a", "rl.**"},
+    ),
     "method": (
         "class A:\n    def f(self, n):\n        span_cm(n)\n"
         "    def g(self):\n        self.f('rl.a')",
