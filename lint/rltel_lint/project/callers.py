@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from rltel_lint.facts import nodes as n
 from rltel_lint.project.calls import CallFinder, CallSite
-from rltel_lint.project.model import Function, Module
+from rltel_lint.project.model import Function
 from rltel_lint.project.modules import ModuleTable
 from rltel_lint.project.resolve import Resolver
 from rltel_lint.project.uses import Use, Uses
@@ -70,15 +70,7 @@ class CallerFinder:
         if function.owner is not None:
             yield from self._uses.of_attribute(function.name)
             return
-        scope = function.outer or function.module
-        yield from self._uses.of_name(function.name, scope)
-        if isinstance(scope, Module):
-            for module, bound in self._uses.importers(function.name, scope):
-                yield from self._uses.of_name(bound, module)
-            for use in self._uses.of_attribute(function.name):
-                if isinstance(use.node, n.Attribute):
-                    if scope in self._resolver.of(use.node.base, use.scope):
-                        yield use
+        yield from self._uses.everywhere(function.name, function.outer or function.module)
 
     def _call_of(self, use: Use) -> CallSite | None:
         """The call whose function a reference is, also through ``.remote``."""

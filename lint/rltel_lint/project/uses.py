@@ -123,8 +123,21 @@ class Uses:
                             if isinstance(node, n.Attribute) and node.attr == attr:
                                 yield Use(node, scope, statement)
 
-    def importers(self, name: str, module: Module) -> Iterator[tuple[Module, str]]:
-        """Yields the modules that import a name of a module, and what they call it."""
+    def everywhere(self, name: str, scope: Scope) -> Iterator[Use]:
+        """Yields the uses of a name in all of the project: in other modules and classes too."""
+        if isinstance(scope, Class):
+            yield from self.of_attribute(name)
+        yield from self.of_name(name, scope)
+        if isinstance(scope, Module):
+            for module, bound in self._importers(name, scope):
+                yield from self.of_name(bound, module)
+            for use in self.of_attribute(name):
+                base = use.node.base if isinstance(use.node, n.Attribute) else None
+                if base is not None and scope in self._resolver.of(base, use.scope):
+                    yield use
+
+    def _importers(self, name: str, module: Module) -> Iterator[tuple[Module, str]]:
+        """The modules that import a name of a module, and what they call it."""
         for other in self._modules:
             if other is module or name not in other.facts.text:
                 continue

@@ -11,13 +11,14 @@ from rltel_lint.project.binding import EMPTY, Frame, Passed, bind
 from rltel_lint.project.calls import CallFinder, CallSite
 from rltel_lint.project.evaluate import Evaluator
 from rltel_lint.project.metrics.keys import names_in, substitute
-from rltel_lint.project.model import Class, Module, Scope
+from rltel_lint.project.model import Class, Function, Module, Scope
 from rltel_lint.project.modules import ModuleTable
 from rltel_lint.project.resolve import Resolver
 from rltel_lint.project.spans import fill
 from rltel_lint.project.uses import Uses
 from rltel_lint.vocabulary.model import KnownCall, Metrics, means
 
+_KEY_NAMES = ("logger_key", "key")
 _EMPTY_CHOICE: dict[str, tuple[n.Expr, Scope]] = {}
 
 
@@ -199,16 +200,18 @@ class DeclarationFinder:
         assert params is not None
         given = bind(call, params, at.scope, at.statement, frame=frame)
 
-        def value(name: str) -> str:
-            if params.named(name) is None:
-                return ""
-            return fill(f"{{{name}}}", params, given, self._evaluator).exact or ""
+        def value(*names: str) -> str:
+            for name in names:
+                if params.named(name) is not None:
+                    return fill(f"{{{name}}}", params, given, self._evaluator).exact or ""
+            return ""
 
-        first = params.items[0].name if teed else "key"
-        if params.named(first) is None:
-            if value("name"):
-                row = self._made("", value("name"), value("kind"), value("unit"), at.place, at)
-                yield row, call
+        rest = (value("name", "series"), value("kind"), value("unit"))
+        first = next((name for name in _KEY_NAMES if params.named(name)), "")
+        first = first or (params.items[0].name if teed else "")
+        if not first:
+            if rest[0]:
+                yield self._made("", *rest, at.place, at), call
             return
         passed = given.get(first)
         node: n.Node = passed.expr if passed is not None and passed.expr is not None else call
@@ -217,7 +220,7 @@ class DeclarationFinder:
         if not keys:
             yield None, node
         for key in keys:
-            yield self._made(key, value("name"), value("kind"), value("unit"), place, at), node
+            yield self._made(key, *rest, place, at), node
 
     def _made(
         self, key: str, name: str, kind: str, unit: str, place: Place, at: CallSite
@@ -233,6 +236,12 @@ class DeclarationFinder:
     ) -> Place:
         if node in scopes:
             return scopes[node].place(node)
+        while passed is not None and isinstance(passed.expr, n.Name):
+            given = passed.frame.of(passed.scope) if isinstance(passed.scope, Function) else None
+            inner = (given or {}).get(passed.expr.id)
+            if inner is None or inner.expr is None:
+                break
+            passed, node = inner, inner.expr
         scope = passed.scope if passed is not None else at.scope
         return scope.place(node)
 

@@ -15,7 +15,7 @@ from rltel_lint.project.callers import CallerFinder
 from rltel_lint.project.calls import CallFinder, CallSite
 from rltel_lint.project.evaluate import Evaluator
 from rltel_lint.project.metrics.keys import names_in
-from rltel_lint.project.model import Class, Function, Module, Scope
+from rltel_lint.project.model import Class, Function, Scope
 from rltel_lint.project.modules import ModuleTable
 from rltel_lint.project.resolve import External, Resolver
 from rltel_lint.project.uses import Use, Uses
@@ -46,9 +46,11 @@ _COLLECTING = frozenset({"append", "add", "insert", "extend", "appendleft", "put
 _PASSING = frozenset(
     {
         *("zip", "enumerate", "list", "tuple", "set", "frozenset", "sorted", "reversed", "iter"),
-        *("dict", "str", "next", "filter", "map", "OrderedDict", "defaultdict", "Counter"),
+        *("str", "next", "filter", "map"),
     }
 )
+_MAPPINGS = frozenset({"dict", "OrderedDict", "defaultdict", "Counter", "MappingProxyType"})
+_WRITING = frozenset({"update", "fromkeys", "setdefault", "__setitem__"})
 _DUMPING = ("asdict(", "._asdict(", "vars(", ".__dict__", ".model_dump(", ".dict(", "to_dict(")
 
 
@@ -210,20 +212,10 @@ class KeyFlow:
 
     def _of_name(self, name: str, scope: Scope) -> Step:
         where = self._resolver.lookup(name, scope)[1]
-        if isinstance(where, Class):
-            yield from self._uses.of_attribute(name)
-            if self._is_iterated(where):
-                yield (LANDED_SOMEWHERE,)
-        if where is None:
-            return
-        yield from self._uses.of_name(name, where)
-        if isinstance(where, Module):
-            for module, bound in self._uses.importers(name, where):
-                yield from self._uses.of_name(bound, module)
-            for use in self._uses.of_attribute(name):
-                base = use.node.base if isinstance(use.node, n.Attribute) else None
-                if base is not None and where in self._resolver.of(base, use.scope):
-                    yield use
+        if where is not None:
+            yield from self._uses.everywhere(name, where)
+        if isinstance(where, Class) and self._is_iterated(where):
+            yield (LANDED_SOMEWHERE,)
 
     def _is_iterated(self, cls: Class) -> bool:
         loop = re.compile(rf"\bin (?:list\()?(?:\w+\.)*{re.escape(cls.name)}\b")
@@ -263,16 +255,22 @@ class KeyFlow:
             if name in {"setdefault", "__setitem__"} and call.positional(0) is use.node:
                 yield (self._at(func.base, use),)
                 return
-            if name in {"update", "fromkeys"}:
-                yield (LANDED_SOMEWHERE,)
-                return
             if name in _COLLECTING and not self._finder.called(site):
                 yield from self.stored_in(func.base, use.scope)
                 return
-        if name in _PASSING:
+        names = {name, *self._outside_names(site)}
+        if names & _WRITING:
+            yield (LANDED_SOMEWHERE,)
+        if names & _MAPPINGS:
+            yield (self._at(call, use),)
+        if names & (_MAPPINGS | _PASSING):
             yield self._at(call, use)
             return
         yield from self._passed(site, arg, name)
+
+    def _outside_names(self, site: CallSite) -> set[str]:
+        """The last parts of the names of what a call runs outside the project."""
+        return {one.rpartition(".")[2] for one in _outside(site, self._resolver)}
 
     def _passed(self, site: CallSite, arg: n.Arg, name: str) -> Step:
         called = self._finder.called(site)
@@ -308,11 +306,12 @@ class KeyFlow:
         if self._ignored(site):
             return
         name = call.func.attr if isinstance(call.func, n.Attribute) else n.dotted(call.func) or ""
-        if name in {"dict", "OrderedDict", "defaultdict", "Counter"}:
+        names = {name, *self._outside_names(site)}
+        if names & _MAPPINGS:
             yield (self._at(call, use),)
             return
-        if name in {"update", "format"}:
-            yield (LANDED_SOMEWHERE,) if name == "update" else self._at(call, use)
+        if names & _WRITING:
+            yield (LANDED_SOMEWHERE,)
             return
         called = self._finder.called(site)
         for target in called:

@@ -71,6 +71,7 @@ class Mappings:
         self._active: dict[tuple[n.Expr, int], int] = {}
         self._lowest = _UNTOUCHED
         self._is_impatient = False
+        self._renaming: list[int] = []
         self._known: dict[tuple[n.Expr, Scope, n.Stmt | None], Keys] = {}
 
     # -- entry --------------------------------------------------------------------------
@@ -94,6 +95,8 @@ class Mappings:
         key = (expr, id(frame))
         if key in self._active:
             self._lowest = min(self._lowest, self._active[key])
+            if self._renaming and self._active[key] < max(self._renaming):
+                return gap("it renames its own keys in a loop")
             return NO_KEYS  # what it adds to itself
         if depth > _DEPTH or self._steps > _STEPS:
             self._lowest = -1
@@ -129,7 +132,8 @@ class Mappings:
                 copied = self._loops.copied(expr.id, scope, at, frame)
                 if copied is not None:
                     return copied
-            variants = self._loops.variants(expr, scope, at, frame)
+            with self._renamed():
+                variants = self._loops.variants(expr, scope, at, frame)
         return union(key_at(self._evaluator.of(one, scope, at, frame), place) for one in variants)
 
     @contextmanager
@@ -140,6 +144,15 @@ class Mappings:
             yield
         finally:
             self._is_impatient = before
+
+    @contextmanager
+    def _renamed(self) -> Iterator[None]:
+        """What is looked at inside gives keys that are made into others."""
+        self._renaming.append(len(self._active))
+        try:
+            yield
+        finally:
+            self._renaming.pop()
 
     def _of(self, expr: n.Expr, scope: Scope, at: n.Stmt | None, frame: Frame) -> Keys:
         def inner(part: n.Expr) -> Keys:
@@ -211,7 +224,7 @@ class Mappings:
         if binding.element_of is not None:
             return self._element_of(binding.element_of, where, at, frame)
         if isinstance(node, n.AugAssign) and isinstance(where, Function):
-            return self._name(name, where, node, frame)
+            return self.of(node.target, where, node, frame)
         if isinstance(node, n.AugAssign):
             return NO_KEYS  # what it adds is one of the writes
         if isinstance(node, n.Assign) and node.value is None:
@@ -292,13 +305,16 @@ class Mappings:
         )
 
     def _unpacked(self, node: n.Assign, name: str, where: Scope, frame: Frame) -> Keys:
+        found = []
         for target in node.targets:
             if isinstance(target, n.Sequence) and node.value is not None:
-                for index, element in enumerate(target.elements):
-                    if isinstance(element, n.Name) and element.id == name:
-                        width = len(target.elements)
-                        return self._item(node.value, index, width, where, node, frame)
-        return gap(f"{name} is unpacked")
+                width = len(target.elements)
+                found += [
+                    self._item(node.value, index, width, where, node, frame)
+                    for index, element in enumerate(target.elements)
+                    if isinstance(element, n.Name) and element.id == name
+                ]
+        return union(found) if found else gap(f"{name} is unpacked")
 
     def _item(
         self, value: n.Expr, index: int, width: int, where: Scope, at: n.Stmt, frame: Frame
@@ -368,7 +384,8 @@ class Mappings:
                 copied = self._loops.copied_in(expr.loops, key.id, scope, at, frame)
                 if copied is not None:
                     return copied
-            variants = self._loops.variants_in(expr.loops, key, scope, at, frame)
+            with self._renamed():
+                variants = self._loops.variants_in(expr.loops, key, scope, at, frame)
         return union(key_at(self._evaluator.of(one, scope, at, frame), place) for one in variants)
 
     # -- pieces -------------------------------------------------------------------------

@@ -82,10 +82,11 @@ class Results:
             if method is not None:
                 return method
         last = func.attr if isinstance(func, n.Attribute) else n.dotted(func) or ""
-        if last in COPYING:
+        names = {last, *(name.rpartition(".")[2] for name in outside)}
+        if names & COPYING:
             return self._mappings.merged(expr, scope, at, frame)
-        if last in {"defaultdict", "Counter"}:
-            rest = expr.args[1:] if last == "defaultdict" else expr.args
+        if names & {"defaultdict", "Counter"}:
+            rest = expr.args[1:] if "defaultdict" in names else expr.args
             return self._mappings.merged(n.Call(expr.at, func, rest), scope, at, frame)
         if last in _FIELDS and expr.args:
             return self.fields(expr.args[0].value, scope)

@@ -74,6 +74,8 @@ class Sinks:
         try:
             if isinstance(start.node, n.Name):
                 todo += self._made(start)
+            elif not isinstance(start.node, (n.Dict, n.Comprehension, n.Call)):
+                return None  # somebody else's mapping
             while todo:
                 use = todo.pop()
                 if use.node in seen:
@@ -95,7 +97,7 @@ class Sinks:
         assert isinstance(use.node, n.Name)
         name = use.node.id
         bindings, where = self._resolver.lookup(name, use.scope)
-        if not isinstance(where, Function):
+        if where is None:
             raise LostError
         for binding in bindings:
             if isinstance(binding.node, n.AugAssign):
@@ -104,7 +106,7 @@ class Sinks:
             made = isinstance(value, n.Call) and n.dotted(value.func) == "dict"
             if not (isinstance(value, n.Dict) or made):
                 raise LostError
-        yield from self._uses.of_name(name, where)
+        yield from self._uses.everywhere(name, where)
 
     def _step(self, use: Use) -> Iterator[Use | n.Call]:
         node, statement = use.node, use.statement
@@ -128,7 +130,7 @@ class Sinks:
             for target in parent.targets:
                 yield from self._stored(target, use)
         elif isinstance(parent, n.AugAssign):
-            yield from self._stored(parent.target, use)
+            yield from self._merged_into(parent.target, use)
         elif isinstance(parent, n.Return):
             yield from self._returned(use, None)
         elif isinstance(parent, n.Sequence) and isinstance(statement, n.Return):
@@ -148,9 +150,15 @@ class Sinks:
         if not isinstance(target, n.Name):
             raise LostError
         where = self._resolver.lookup(target.id, use.scope)[1]
-        if not isinstance(where, Function):
+        if where is None:
             raise LostError
-        yield from self._uses.of_name(target.id, where)
+        yield from self._uses.everywhere(target.id, where)
+
+    def _merged_into(self, target: n.Expr, use: Use) -> Iterator[Use]:
+        """The uses of another mapping that takes the keys over."""
+        if not isinstance(target, n.Name):
+            raise LostError
+        yield from self._made(self._at(target, use))
 
     def _looped(self, target: n.Expr, use: Use) -> None:
         """A loop over the mapping must not carry its keys into another."""
@@ -189,7 +197,7 @@ class Sinks:
             yield self._at(call, use)
             return
         if isinstance(func, n.Attribute) and name == "update":
-            yield from self._stored(func.base, use)
+            yield from self._merged_into(func.base, use)
             return
         called = [] if arg.star else list(self._finder.called(site))
         if not called and name.rpartition(".")[2] not in _SHOWING:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from rltel_lint.facts import nodes as n
@@ -44,6 +44,8 @@ class _Alias:
     frame: Frame
     cls: Class | None = None
     via: tuple[n.Call, ...] = ()
+    given: tuple[Use, _Alias] | None = None
+    """The call that passes the mapping into this function, and its name there."""
 
 
 class Writers:
@@ -123,14 +125,7 @@ class Writers:
                 if self._may_be(use, alias.cls):
                     yield use
             return
-        yield from self._uses.of_name(alias.name, alias.scope)
-        if isinstance(alias.scope, Module):
-            for module, bound in self._uses.importers(alias.name, alias.scope):
-                yield from self._uses.of_name(bound, module)
-            for use in self._uses.of_attribute(alias.name):
-                base = use.node.base if isinstance(use.node, n.Attribute) else None
-                if base is not None and alias.scope in self._resolver.of(base, use.scope):
-                    yield use
+        yield from self._uses.everywhere(alias.name, alias.scope)
 
     def _may_be(self, use: Use, cls: Class | None) -> bool:
         """Whether ``x.attr`` may be the attribute of this class."""
@@ -212,6 +207,8 @@ class Writers:
         elif isinstance(parent, n.Return):
             if alias.scope is None:
                 yield gap(f".{alias.name} is handed out")
+            elif alias.given is not None:
+                yield from self._effects(alias.given[0].node, *alias.given)
         elif _keeps(parent, node):
             yield gap(f"{alias.name} is kept in a container")
 
@@ -252,7 +249,7 @@ class Writers:
     def _named(self, target: n.Name, use: Use, alias: _Alias) -> Iterator[_Alias]:
         where = self._resolver.lookup(target.id, use.scope)[1]
         if where is not None:
-            yield _Alias(target.id, where, alias.frame, via=alias.via)
+            yield replace(alias, name=target.id, scope=where, cls=None)
 
     def _argument(self, arg: n.Arg, use: Use, alias: _Alias) -> Iterator[Keys | _Alias]:
         call = self._uses.parent(arg, use.statement)
@@ -291,7 +288,8 @@ class Writers:
         for name, passed in bound.items():
             if passed.expr is arg.value:
                 frame = alias.frame.entering(function, bound)
-                yield _Alias(name, function, frame, via=(*alias.via, site.call))
+                given = (Use(site.call, site.scope, site.statement), alias)
+                yield _Alias(name, function, frame, None, (*alias.via, site.call), given)
         if not any(passed.expr is arg.value for passed in bound.values()):
             yield gap(f"{function.label} takes it among other arguments")
 
