@@ -52,6 +52,7 @@ class Flow:
         self._is_library = is_library
         self._uses = Uses(modules, resolver, finder)
         self._steps: dict[tuple[Function, int], list[Step]] = {}
+        self._calls: dict[n.Stmt, list[n.Call]] = {}
         self._originals: dict[Module, dict[str, str]] = {}
 
     # -- direct uses --------------------------------------------------------------------
@@ -136,7 +137,9 @@ class Flow:
                 defined = {*unit.binds, *_DEFINED.findall(text)}
                 if "__init__" in defined and unit in holders:
                     defined |= holders[unit].binds  # what constructs the class runs it
-                words = {*_CALLED.findall(text), *_PASSED.findall(text), *_DECORATES.findall(text)}
+                words = set(_WORD.findall(text))
+                if "@" in text:
+                    words.update(_DECORATES.findall(text))
                 for word in words:
                     found.setdefault(originals.get(word, word), set()).update(defined)
         return found
@@ -161,9 +164,7 @@ class Flow:
         self, statement: n.Stmt, scope: Scope, leading: Mapping[str, int]
     ) -> Iterator[Step]:
         """Yields the steps that one statement takes itself."""
-        for node in own_nodes(statement):
-            if not isinstance(node, n.Call):
-                continue
+        for node in self.calls_in(statement):
             func = node.func
             if isinstance(func, n.Attribute) and func.attr in {"remote", "options"}:
                 continue  # another process
@@ -176,6 +177,15 @@ class Flow:
                         for entity in self._resolver.of(arg.value, scope):
                             if isinstance(entity, Function):
                                 yield arg.value, entity
+
+    def calls_in(self, statement: n.Stmt) -> list[n.Call]:
+        """Returns the calls that stand in a statement itself."""
+        known = self._calls.get(statement)
+        if known is None:
+            known = self._calls[statement] = [
+                node for node in own_nodes(statement) if isinstance(node, n.Call)
+            ]
+        return known
 
     def _may_lead(self, func: n.Expr, scope: Scope, leading: Mapping[str, int]) -> bool:
         word = _last(func)
@@ -232,9 +242,9 @@ class Flow:
 
 
 _DEFINED = re.compile(r"\bdef\s+(\w+)")
-_CALLED = re.compile(r"(?<!def )\b([A-Za-z_]\w*)\s*(?:\(|\.remote\b|\.options\b)")
+_WORD = re.compile(r"([A-Za-z_]\w*)[\"']?\s*(?:[(),]|\.remote\b|\.options\b)")
+"""What is called or passed on, as a name or in quotes, and much that is not."""
 _DECORATES = re.compile(r"@(?:\w+\.)*(\w+)")
-_PASSED = re.compile(r"[(,=]\s*[\"']?(?:\w+\.)*([A-Za-z_]\w*)[\"']?\s*(?=[,)])")
 _ALIAS = re.compile(r"\b(\w+)\s+as\s+(\w+)")
 
 

@@ -12,7 +12,7 @@ from rltel_lint.project.binding import init_of
 from rltel_lint.project.calls import CallFinder, CallSite
 from rltel_lint.project.carriers import CarrierFacts
 from rltel_lint.project.flow import Flow
-from rltel_lint.project.model import Class, Function, Module, Scope, own_nodes
+from rltel_lint.project.model import Class, Function, Module, Scope
 from rltel_lint.project.modules import ModuleTable
 from rltel_lint.project.order import comes_before
 from rltel_lint.project.origins import Origin
@@ -382,8 +382,8 @@ class Lifecycle:
                 continue
             if not comes_before(statement, site.statement, function):
                 continue
-            for node in own_nodes(statement):
-                if isinstance(node, n.Call) and node.at < site.call.at:
+            for node in self.flow.calls_in(statement):
+                if node.at < site.call.at:
                     if self._flushes(node, function, names):
                         return True
             if statement.at < site.call.at:
@@ -423,8 +423,8 @@ class Lifecycle:
         seen.add(function)
         for statement in function.paths:
             if not isinstance(statement, (n.FunctionDef, n.ClassDef)):
-                for node in own_nodes(statement):
-                    if isinstance(node, n.Call) and self._flushes(node, function, names):
+                for node in self.flow.calls_in(statement):
+                    if self._flushes(node, function, names):
                         return True
         return depth > 0 and any(
             self._leads_to_flush(target, names, depth - 1, seen)
