@@ -190,6 +190,7 @@ def _nothing_logs(
     metrics = project.metrics
     if not metrics.logged and not metrics.handed_on:
         names = listed(known.name for known in project.vocabulary.metrics.loggers)
+        names = names.replace(" and ", " or ")
         return (
             f"{feeds} is declared for logger key {what}, but no call of {names or 'a logger'} was "
             'found; log the metrics, or name the logger under "vocabulary.metrics.loggers"'

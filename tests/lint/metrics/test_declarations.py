@@ -151,7 +151,7 @@ def test_without_any_logger_call_the_finding_says_so() -> None:
         """
     found = lint({"rows.py": rows}, *CODES)
     assert len(found) == 2
-    assert "no call of log_metrics and tee_rl_metrics_to_otel was found" in found[0].message
+    assert "no call of log_metrics or tee_rl_metrics_to_otel was found" in found[0].message
     assert "vocabulary.metrics.loggers" in found[0].message
     assert lint({"rows.py": rows, "train.py": TRAIN}, *CODES) == []
 

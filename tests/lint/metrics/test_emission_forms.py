@@ -423,6 +423,153 @@ FORMS = {
         def batch():
             return {"KEY": 1.0}
         """,
+    "added by a decorator": """
+        def timed(function):
+            def inner():
+                out = function()
+                out["KEY"] = 1.0
+                return out
+            return inner
+
+        @timed
+        def step():
+            return {"x": 1.0}
+
+        def train(logger, n):
+            logger.log_metrics(step(), n, prefix="train")
+        """,
+    "added by a derived class": """
+        class Base:
+            def stats(self):
+                return {"x": 1.0}
+
+            def report(self, logger, step):
+                logger.log_metrics(self.stats(), step, prefix="train")
+
+        class Derived(Base):
+            def stats(self):
+                return {**super().stats(), "KEY": 1.0}
+        """,
+    "abstract method": """
+        from abc import ABC, abstractmethod
+
+        class Base(ABC):
+            @abstractmethod
+            def stats(self):
+                '''Returns the metrics.'''
+
+            def report(self, logger, step):
+                logger.log_metrics(self.stats(), step, prefix="train")
+
+        class Derived(Base):
+            def stats(self):
+                return {"KEY": 1.0}
+        """,
+    "rebound through global": """
+        STATS = {}
+
+        def learn():
+            global STATS
+            STATS = {"KEY": 1.0}
+
+        def train(logger, step):
+            learn()
+            logger.log_metrics(STATS, step, prefix="train")
+        """,
+    "field given to a constructor": """
+        from dataclasses import dataclass, field
+
+        @dataclass
+        class Result:
+            metrics: dict = field(default_factory=dict)
+
+        def train(logger, step):
+            result = Result(metrics={"KEY": 1.0})
+            logger.log_metrics(result.metrics, step, prefix="train")
+        """,
+    "field of a named tuple": """
+        from typing import NamedTuple
+
+        class Result(NamedTuple):
+            metrics: dict
+
+        def make():
+            return Result({"KEY": 1.0})
+
+        def train(logger, step):
+            logger.log_metrics(make().metrics, step, prefix="train")
+        """,
+    "parameter of a constructor": """
+        class Trainer:
+            def __init__(self, metrics):
+                self.metrics = metrics
+
+            def report(self, logger, step):
+                logger.log_metrics(self.metrics, step, prefix="train")
+
+        trainer = Trainer({"KEY": 1.0})
+        """,
+    "generator": """
+        def steps():
+            yield {"KEY": 1.0}
+
+        def train(logger):
+            for step, metrics in enumerate(steps()):
+                logger.log_metrics(metrics, step, prefix="train")
+        """,
+    "imported from another module": """
+        from pkg.stats import evaluate, extra
+
+        def train(logger, step):
+            metrics = evaluate()
+            extra(metrics, "KEY")
+            logger.log_metrics(metrics, step, prefix="train")
+        """,
+    "partial of a helper": """
+        from functools import partial
+
+        def add(metrics, name):
+            metrics[name] = 1.0
+
+        def train(logger, step):
+            metrics = {}
+            note = partial(add, metrics)
+            note("KEY")
+            logger.log_metrics(metrics, step, prefix="train")
+        """,
+    "in a try block": """
+        def train(logger, step, model):
+            try:
+                metrics = model.step()
+            except ValueError:
+                metrics = {}
+            finally:
+                metrics["KEY"] = 1.0
+            logger.log_metrics(metrics, step, prefix="train")
+        """,
+    "reduced over what was collected": """
+        def train(logger, step, batches):
+            collected = []
+            for batch in batches:
+                collected.append({"KEY": batch.mean()})
+            metrics = {k: sum(one[k] for one in collected) for k in collected[0]}
+            logger.log_metrics(metrics, step, prefix="train")
+        """,
+    "match statement": """
+        def train(logger, step, kind):
+            metrics = {}
+            match kind:
+                case "full":
+                    metrics["KEY"] = 1.0
+                case _:
+                    metrics["x"] = 1.0
+            logger.log_metrics(metrics, step, prefix="train")
+        """,
+    "walrus": """
+        def train(logger, step):
+            if (metrics := {"KEY": 1.0}):
+                logger.log_metrics(metrics, step, prefix="train")
+        """,
     "logger as an actor": """
         def train(logger, step):
             logger.log_metrics.remote({"KEY": 1.0}, step, prefix="train")
@@ -475,15 +622,26 @@ FORMS = {
 CODES = (KeyNeverLogged, KeyUnderOtherPrefix)
 
 
+STATS = """
+def evaluate():
+    return {"x": 1.0}
+
+def extra(metrics, name):
+    metrics.setdefault(name, 1.0)
+"""
+
+
 @pytest.mark.parametrize("form", FORMS)
 def test_form_is_seen(form: str) -> None:
-    found = lint({"train.py": FORMS[form].replace("KEY", "loss"), "rows.py": ROWS}, *CODES)
+    files = {"train.py": FORMS[form].replace("KEY", "loss"), "pkg/stats.py": STATS}
+    found = lint({**files, "rows.py": ROWS}, *CODES)
     assert [finding.message for finding in found] == []
 
 
 @pytest.mark.parametrize("form", FORMS)
 def test_form_with_another_key_is_reported(form: str) -> None:
-    found = lint({"train.py": FORMS[form].replace("KEY", "cost"), "rows.py": ROWS}, *CODES)
+    files = {"train.py": FORMS[form].replace("KEY", "cost"), "pkg/stats.py": STATS}
+    found = lint({**files, "rows.py": ROWS}, *CODES)
     assert [(f.code, f.place.path, f.place.line) for f in found] == [("RLT501", "rows.py", 3)]
 
 

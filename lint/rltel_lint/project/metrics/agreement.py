@@ -102,6 +102,8 @@ class Metrics:
 
         A library's own rows, found in the checked tree, are an offer to whoever logs them.
         """
+        if not any(row.library for row in self.declared.teed):
+            return self.declared.teed
         homes = {logged.logger.scope.module.name.partition(".")[0] for logged in self.logged}
         return [
             row

@@ -132,7 +132,7 @@ class Loops:
                 for element in part or ()
             )
         if isinstance(target, n.Name) and target.id == name:
-            return self._mappings.iterated(iterable, scope, at, frame)
+            return self._mappings.merging.iterated(iterable, scope, at, frame)
         return None
 
     def _through_call(

@@ -24,6 +24,7 @@ from rltel_lint.project.metrics.keys import (
     union,
 )
 from rltel_lint.project.metrics.loops import Loops
+from rltel_lint.project.metrics.merging import Merging
 from rltel_lint.project.metrics.results import Results, elsewhere, returns
 from rltel_lint.project.metrics.writers import Writers
 from rltel_lint.project.model import Binding, Class, Function, Module, Scope
@@ -65,6 +66,7 @@ class Mappings:
         self._callers = callers
         self._evaluator = evaluator
         self._results = Results(self, resolver, finder, evaluator)
+        self.merging = Merging(self, evaluator)
         self._loops = Loops(self, evaluator, resolver)
         self._writers = Writers(self, resolver, finder, evaluator, uses, is_logger)
         self._steps = 0
@@ -173,7 +175,7 @@ class Mappings:
         if isinstance(expr, n.Attribute):
             return self._attribute(expr, scope, at, frame)
         if isinstance(expr, n.Comprehension) and expr.key is not None:
-            return self._comprehension(expr, expr.key, scope, at, frame)
+            return self.comprehension(expr, expr.key, scope, at, frame)
         if isinstance(expr, n.Conditional):
             return inner(expr.body) | inner(expr.orelse)
         if isinstance(expr, n.BoolOp) or (isinstance(expr, n.Binary) and expr.op == "|"):
@@ -278,20 +280,9 @@ class Mappings:
     def _left_over(self, site: CallSite, function: Function) -> Keys:
         """The keywords of a call that its function takes by ``**``."""
         taken = {p.name for p in function.node.params.items if p.kind in {"either", "keyword"}}
-        found = self.keywords(site.call, site.scope, site.statement, EMPTY)
+        found = self.merging.keywords(site.call, site.scope, site.statement, EMPTY)
         kept = frozenset(key for key in found.found if not set(key.value.literals) <= taken)
         return Keys(kept, found.gaps, found.outside)
-
-    def keywords(self, call: n.Call, scope: Scope, at: n.Stmt | None, frame: Frame) -> Keys:
-        """Returns the mapping of a call's keyword arguments."""
-        found = []
-        for arg in call.args:
-            if arg.keyword is not None:
-                name = n.Const(arg.at, arg.keyword)
-                found.append(self.key(name, scope, at, frame))
-            elif arg.star == "**":
-                found.append(self.of(arg.value, scope, at, frame))
-        return union(found)
 
     def _element_of(self, container: n.Expr, where: Scope, at: n.Stmt | None, frame: Frame) -> Keys:
         displays = self._evaluator.displays(container, where, at)
@@ -375,9 +366,10 @@ class Mappings:
         # The value is an object of its own, and others may write into it.
         return union([*found, gap("it is looked up in a container")])
 
-    def _comprehension(
+    def comprehension(
         self, expr: n.Comprehension, key: n.Expr, scope: Scope, at: n.Stmt | None, frame: Frame
     ) -> Keys:
+        """Returns the mapping whose keys are what a comprehension makes of its loops."""
         place = scope.place(key)
         with self._patient():
             if isinstance(key, n.Name):
@@ -387,57 +379,3 @@ class Mappings:
             with self._renamed():
                 variants = self._loops.variants_in(expr.loops, key, scope, at, frame)
         return union(key_at(self._evaluator.of(one, scope, at, frame), place) for one in variants)
-
-    # -- pieces -------------------------------------------------------------------------
-
-    def merged(self, call: n.Call, scope: Scope, at: n.Stmt | None, frame: Frame) -> Keys:
-        """Returns what ``dict(...)`` or ``.update(...)`` takes from its arguments."""
-        found = [self.keywords(call, scope, at, frame)]
-        for arg in call.args:
-            if arg.keyword is None and not arg.star:
-                found.append(self.pairs(arg.value, scope, at, frame))
-            elif arg.star == "*":
-                found.append(gap("it is passed by unpacking"))
-        return union(found)
-
-    def pairs(self, expr: n.Expr, scope: Scope, at: n.Stmt | None, frame: Frame) -> Keys:
-        """Returns the keys of a mapping, or of an iterable of pairs."""
-        if isinstance(expr, n.Sequence):
-            return union(self._pair(part, scope, at, frame) for part in expr.elements)
-        if isinstance(expr, n.Comprehension) and expr.kind != "dict":
-            element = expr.element
-            if isinstance(element, n.Sequence) and len(element.elements) == 2:
-                return self._comprehension(expr, element.elements[0], scope, at, frame)
-            return gap("it is computed")
-        if isinstance(expr, n.Call) and n.dotted(expr.func) == "zip" and expr.args:
-            return self.of_elements(expr.args[0].value, scope, at, frame)
-        if isinstance(expr, n.Call) and n.dotted(expr.func) in {"sorted", "list", "tuple"}:
-            return self.pairs(expr.args[0].value, scope, at, frame) if expr.args else NO_KEYS
-        if isinstance(expr, n.Name):
-            displays = self._evaluator.displays(expr, scope, at)
-            if displays and all(isinstance(display, n.Sequence) for display, _ in displays):
-                return union(self.pairs(d, where, None, frame) for d, where in displays)
-        return self.of(expr, scope, at, frame)
-
-    def _pair(self, expr: n.Expr, scope: Scope, at: n.Stmt | None, frame: Frame) -> Keys:
-        if isinstance(expr, n.Sequence) and len(expr.elements) == 2:
-            return self.key(expr.elements[0], scope, at, frame)
-        return gap("it is computed")
-
-    def of_elements(self, expr: n.Expr, scope: Scope, at: n.Stmt | None, frame: Frame) -> Keys:
-        """Returns the mapping whose keys are the elements of a container."""
-        values = self._evaluator.elements(expr, scope, at, frame)
-        if values is None:
-            return self.iterated(expr, scope, at, frame)
-        return union(key_at(value, scope.place(expr)) for value in values)
-
-    def iterated(self, expr: n.Expr, scope: Scope, at: n.Stmt | None, frame: Frame) -> Keys:
-        """Returns the keys that iterating over a mapping gives; a gap for anything else."""
-        if isinstance(expr, n.Call) and isinstance(expr.func, n.Attribute):
-            if expr.func.attr == "keys" and not expr.args:
-                return self.of(expr.func.base, scope, at, frame)
-        if isinstance(expr, n.Call) and n.dotted(expr.func) in {"sorted", "list", "set", "tuple"}:
-            return self.iterated(expr.args[0].value, scope, at, frame) if expr.args else NO_KEYS
-        if isinstance(expr, (n.Name, n.Attribute)):
-            return self.of(expr, scope, at, frame)
-        return gap("it loops over something unknown")

@@ -84,10 +84,10 @@ class Results:
         last = func.attr if isinstance(func, n.Attribute) else n.dotted(func) or ""
         names = {last, *(name.rpartition(".")[2] for name in outside)}
         if names & COPYING:
-            return self._mappings.merged(expr, scope, at, frame)
+            return self._mappings.merging.merged(expr, scope, at, frame)
         if names & {"defaultdict", "Counter"}:
             rest = expr.args[1:] if "defaultdict" in names else expr.args
-            return self._mappings.merged(n.Call(expr.at, func, rest), scope, at, frame)
+            return self._mappings.merging.merged(n.Call(expr.at, func, rest), scope, at, frame)
         if last in _FIELDS and expr.args:
             return self.fields(expr.args[0].value, scope)
         if last == "field":
@@ -109,7 +109,7 @@ class Results:
     ) -> Keys | None:
         """The result of a method that gives a mapping made of another, if it is one."""
         if func.attr == "fromkeys" and expr.args:
-            return self._mappings.of_elements(expr.args[0].value, scope, at, frame)
+            return self._mappings.merging.of_elements(expr.args[0].value, scope, at, frame)
         if func.attr in _COPIES and not expr.args:
             return self._mappings.of(func.base, scope, at, frame)
         if func.attr in _FIELDS and not expr.args:
@@ -155,9 +155,9 @@ class Results:
     ) -> Keys:
         bases = {name.rpartition(".")[2] for name in self._resolver.external_bases(cls)}
         if "TypedDict" in bases:
-            return self._mappings.merged(call, scope, at, frame)
+            return self._mappings.merging.merged(call, scope, at, frame)
         if bases & {"dict", "UserDict", "OrderedDict"}:
-            return self._mappings.merged(call, scope, at, frame) | gap(
+            return self._mappings.merging.merged(call, scope, at, frame) | gap(
                 f"{cls.name} is a mapping of its own"
             )
         return gap(f"{cls.name} is a class of its own")

@@ -219,7 +219,7 @@ class Writers:
                 yield gap(f".{func.attr} is handed on")
             return
         if func.attr == "update":
-            yield self._mappings.merged(call, use.scope, use.statement, alias.frame)
+            yield self._mappings.merging.merged(call, use.scope, use.statement, alias.frame)
         elif func.attr in {"setdefault", "__setitem__"}:
             key = call.positional(0)
             if key is not None:
