@@ -18,7 +18,7 @@ _PLAIN_BASES = frozenset(
         *("enum.Enum", "str", "builtins.str", "int", "builtins.int"),
     }
 )
-_DYNAMIC = re.compile(r"\bdef __getattr__\b|\bglobals\(\)|\bsys\.modules\[")
+_DYNAMIC = re.compile(r"^def __getattr__\b|\bglobals\(\)|\bsys\.modules\[", re.MULTILINE)
 
 
 @dataclass(frozen=True)
@@ -94,8 +94,12 @@ class Citations:
         """Whether a module may have a member of this name."""
         if name in self.packages.get(module.name, ()) or name.startswith("__"):
             return True
-        if _DYNAMIC.search(module.facts.text) or module.facts.refused is not None:
+        if module.facts.refused is not None:
             return True
+        if _DYNAMIC.search(module.facts.text):
+            # What is made on demand is listed, where there is a list.
+            listed = "__all__" in module.facts.bindings
+            return not listed or re.search(rf"\b{re.escape(name)}\b", module.facts.text) is not None
         if module.bindings_of(name):
             return True
         for star in module.star_imports():

@@ -274,7 +274,7 @@ class GroupInNoPreset(Rule):
         """Yields a finding for each used group outside every preset."""
         presets = project.groups.presets
         chosen = [preset for preset in presets if preset.name != "all"]
-        if not chosen or not all(preset.complete for preset in presets):
+        if not chosen or not all(preset.complete for preset in chosen):
             return
         covered = {name for preset in chosen for name, _ in preset.groups}
         covered |= self._of_library(project)

@@ -75,7 +75,26 @@ class UndeclaredCategory(Rule):
             yield self.finding(
                 measured.place,
                 f'category "{name}" is measured by {measured.by}, but declared nowhere; {remedy}',
-                [(table.place, f"{table.name} is declared here") for table in categories.declaring],
+                _declared_at(categories),
+            )
+        yield from self._misspelt(project, categories, declared)
+
+    def _misspelt(
+        self, project: Project, categories: Categories, declared: frozenset[str]
+    ) -> Iterator[Finding]:
+        """Keys of mappings that seconds are summed up in, as ``seconds["idle/x"] += s``."""
+        reported = {measured.place for measured in categories.measured}
+        for literal in categories.literals:
+            name = literal.value
+            if literal.inert or name in declared or literal.place in reported:
+                continue
+            near = nearest(name, declared, 0.9)
+            if near is None or not isinstance(literal.around[0], (n.Subscript, n.Dict)):
+                continue
+            yield self.finding(
+                literal.place,
+                f'category "{name}" is added up here, but declared nowhere; did you mean "{near}"?',
+                _declared_at(categories),
             )
 
 

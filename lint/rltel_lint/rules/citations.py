@@ -17,7 +17,7 @@ _PATH = re.compile(
 )
 _TEST = re.compile(r"(?:[\w./-]+::)?(?:Test\w+::)?(test_\w+)(?:\(\))?")
 _INVENTED = re.compile(
-    r"(?:^|[./_])(?:my|your|foo|bar|baz|some|new|xxx|example)(?:[./_]|$)|^(?:my|your)",
+    r"(?:^|[./_-])(?:my|your|foo|bar|baz|some|new|xxx|example)(?:[./_-]|$)|^(?:my|your)",
     re.IGNORECASE,
 )
 _WORDS = 4

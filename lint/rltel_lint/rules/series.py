@@ -181,7 +181,11 @@ class MetricNeverRecorded(Rule):
         if name in known:
             yield from self._unrecorded(project, entry, name)
             return
-        if not project.in_namespace(name) or any(overlap(name, other) for other in open_names):
+        series = {metric for one in project.vocabulary.recorders for metric in one.series}
+        misspelt = nearest(name, series, 0.9)  # of a standard, as ``gen_ai.`` names are
+        if not project.in_namespace(name) and not misspelt:
+            return
+        if any(overlap(name, other) for other in open_names):
             return
         if project.series.written_elsewhere(name, set()):
             return
@@ -343,7 +347,8 @@ class NothingRecorded(Rule):
             if project.span_finder.implements(f"{site.scope.module.name}."):
                 continue
             if known is None:
-                if project.metrics.declared.unread:
+                unread = (project.modules.modules[p.path] for p in project.metrics.declared.unread)
+                if not all(project.span_finder.implements(f"{one.name}.") for one in unread):
                     return
                 names = {row.name for row in _rows(project)}
                 known = {_registry_key(x) for x in names | set(project.vocabulary.emitted_metrics)}

@@ -156,7 +156,8 @@ def test_a_class_with_presets_of_its_own_replaces_those_of_the_library() -> None
 
     class Groups(SpanGroup):
         SEARCH = "search"
-        _PRESETS = {{"default": frozenset([SpanGroup.JOB, SEARCH{more}])}}
+        ALL = SpanGroup.ALL_GROUPS | frozenset([SEARCH])
+        _PRESETS = {{"default": frozenset([SpanGroup.JOB, SEARCH{more}]), "all": ALL}}
 
     def f():
         with managed_span(Groups.SEARCH, "rl.s"), managed_span(Groups.MODEL_INIT, "rl.m"):

@@ -68,6 +68,14 @@ NEAR_MISSES = {
     "a path": ('open("idle/queue")', 'timer.time("idle/queue")'),
     "asking": ('seconds.get("idle/queue", 0.0)', 'timer.record("idle/queue", 0.0)'),
     "unknown": ("timer.start(name())", 'timer.start("idle/" + "queue")'),
+    "a key of its own": (
+        'seconds["idle/queue"] += 1.0',
+        'seconds["idle/refit_buble"] += 1.0',
+    ),
+    "a key of a dict": (
+        'seconds.update({"idle/refit_bubble": 1.0})',
+        'seconds.update({"idle/refit_bubbles": 1.0})',
+    ),
     "a sentence": ('print("idle/queue")', 'timer.stop("idle/queue")'),
 }
 

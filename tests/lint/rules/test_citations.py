@@ -41,6 +41,11 @@ class Row:
 --- pkg/lazy.py
 def __getattr__(name):
     return 1
+--- pkg/listed.py
+__all__ = ["made"]
+
+def __getattr__(name):
+    return 1
 --- pkg/stars.py
 from outside import *
 --- pkg/again.py
@@ -71,6 +76,7 @@ CITED = {
     "a field": ("pkg.sampling.Row.size", "pkg.sampling.Sampler.size"),
     "a re-export": ("pkg.again.Drawer.rate", "pkg.again.Sampler.rate"),
     "of a package": ("pkg.VERSION", "pkg.VERSIONS"),
+    "made on demand": ("pkg.listed.made", "pkg.listed.mode"),
     "with a tilde": ("~pkg.sampling.draw", "~pkg.sampling.drew"),
     "a path": ("pkg/sampling.py", "pkg/sampler.py"),
     "a path with a line": ("pkg/sampling.py:3", "pkg/sampler.py:3"),
@@ -101,7 +107,13 @@ LEFT_ALONE = [
     *("other_repo/sampling.py", "sampling.py", "../elsewhere/x.md", "results/run/log.json"),
     *("pkg.sampling.Sampler.__init__", "pkg.sampling.py", "test", "pytest", "other.md"),
     *("pkg/sampling/", "https://host/pkg/x.py", "test_draws"),
-    *("test_other", "test_data_path", "pkg/recipe/run.sh", "pkg/docs/other.md"),
+    *(
+        "docs/your-guide/your-guide.md",
+        "test_other",
+        "test_data_path",
+        "pkg/recipe/run.sh",
+        "pkg/docs/other.md",
+    ),
 ]
 
 

@@ -128,6 +128,16 @@ def test_documented_but_declared_nowhere() -> None:
     assert lint({"m.py": code, "docs/m.md": TABLE}, MetricNeverRecorded) == []
 
 
+def test_a_misspelt_name_of_the_standard() -> None:
+    code = "from rl_telemetry.metrics import record_inference_metrics as rec\n"
+    code += "def f(meter):\n    rec(meter, 1.0)\n"
+    other = SERVER.replace("request.duration", "time_to_first_token")
+    assert lint({"m.py": code, "docs/m.md": SERVER}, MetricNeverRecorded) == []
+    assert lint({"m.py": code, "docs/m.md": other}, MetricNeverRecorded) == []
+    wrong = SERVER.replace("request.duration", "request.durations")
+    assert len(lint({"m.py": code, "docs/m.md": wrong}, MetricNeverRecorded)) == 1
+
+
 NOT_STALE = {
     "reserved": "| `rl.queue.age` | *reserved* |",
     "of the library": "| `rl.reward.mean` | gauge |",
