@@ -86,7 +86,7 @@ class CarrierFacts:
         spans: Spans,
     ) -> None:
         self._vocabulary = vocabulary
-        self._modules = modules
+        self._modules = self.modules = modules
         self._resolver = resolver
         self._finder = finder
         self._evaluator = evaluator

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
@@ -10,13 +11,14 @@ from rltel_lint.facts import nodes as n
 from rltel_lint.project.calls import CallFinder, CallSite
 from rltel_lint.project.carriers import CarrierFacts
 from rltel_lint.project.flow import Flow
-from rltel_lint.project.model import Function
+from rltel_lint.project.model import Class, Function
 from rltel_lint.project.resolve import Entity, External, Instance, Partial, Resolver
 from rltel_lint.project.spans import Spans, SpanSite, expr_means
 from rltel_lint.vocabulary.model import Vocabulary
 
 _HOPS = 3
 _THREADS = {"threading.Thread": ("target", 1), "threading.Timer": ("function", 1)}
+_THREAD_CLASS = re.compile(r"^class\s+(\w+)\([^)]*\b\w*Thread\b", re.MULTILINE)
 _POOL_WORD = "ThreadPoolExecutor"
 _POOLS = {f"concurrent.futures.{_POOL_WORD}", f"concurrent.futures.thread.{_POOL_WORD}"}
 
@@ -70,16 +72,45 @@ class Threads:
             return
         words: list[tuple[str, ...]] = [("threading", "Thread"), ("threading", "Timer")]
         words += [(_POOL_WORD, "submit"), (_POOL_WORD, "map"), ("run_in_executor",)]
+        words += [(name,) for name in self._own_threads]
         found = []
         for site in self._finder.named(words):
             if self._carriers.is_library(site.scope.module):
                 continue
+            functions = list(self._run_of_own(site))
             for work in self._handed(site):
-                for function in self._functions(work, site):
-                    opened = self._opened_by(function)
-                    if opened is not None and self._in_span(site):
-                        found.append(Spawn(site, function, opened))
+                functions += self._functions(work, site)
+            for function in functions:
+                opened = self._opened_by(function)
+                if opened is not None and self._in_span(site):
+                    found.append(Spawn(site, function, opened))
         yield from sorted(found, key=lambda spawn: spawn.at.place)
+
+    # -- classes that are threads -------------------------------------------------------
+
+    @cached_property
+    def _own_threads(self) -> tuple[str, ...]:
+        """Names of the project's classes that look like threads by their header."""
+        return tuple(
+            sorted(
+                {
+                    name
+                    for module in self._carriers.modules
+                    if "Thread" in module.facts.text and not self._carriers.is_library(module)
+                    for name in _THREAD_CLASS.findall(module.facts.text)
+                }
+            )
+        )
+
+    def _run_of_own(self, site: CallSite) -> Iterator[Function]:
+        """The ``run`` of a thread class of the project that a call constructs."""
+        for cls in self._resolver.of(site.call.func, site.scope):
+            if isinstance(cls, Class) and "threading.Thread" in self._resolver.external_bases(cls):
+                for holder in self._resolver.mro(cls):
+                    runs = holder.methods_named("run")
+                    if runs:
+                        yield runs[-1]
+                        break
 
     # -- what is handed over ------------------------------------------------------------
 

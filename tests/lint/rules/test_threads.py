@@ -104,6 +104,34 @@ _PLACES = {
                 with remote_trace_context(self.carrier):
                     score()
         """,
+    "a class that is a thread": """
+        class Scorer(threading.Thread):
+            def run(self):
+                score()
+
+        def main():
+            with umbrella_span(RLSpanGroup.U_JOB, "rl.grpo.job"):
+                Scorer().start()  # <- RLT306
+        """,
+    "a class that is a traced thread": """
+        class Scorer(TracedThread):
+            def run(self):
+                score()
+
+        def main():
+            with umbrella_span(RLSpanGroup.U_JOB, "rl.grpo.job"):
+                Scorer().start()
+        """,
+    "a class that is a thread and reattaches": """
+        class Scorer(threading.Thread):
+            def run(self):
+                with remote_trace_context(self.carrier):
+                    score()
+
+        def main():
+            with umbrella_span(RLSpanGroup.U_JOB, "rl.grpo.job"):
+                Scorer().start()
+        """,
     "a span that is a root on purpose": """
         def load():
             with umbrella_span(RLSpanGroup.U_MODEL_INIT, "rl.policy.load_model"):
