@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import re
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from rltel_lint.facts import nodes as n
@@ -12,6 +13,7 @@ from rltel_lint.project.invocations import Invocations
 from rltel_lint.project.model import Class, Function, Module
 from rltel_lint.project.resolve import Resolver
 from rltel_lint.project.spans import Spans, SpanSite
+from rltel_lint.values import HOLE
 
 _HOPS = 3
 
@@ -45,6 +47,7 @@ class Algorithms:
         callers: Finds callers.
         namespaces: Prefixes of the project's own names.
         run_groups: Groups whose spans are a whole run or a step of it.
+        modules: The project's modules.
     """
 
     def __init__(
@@ -54,7 +57,9 @@ class Algorithms:
         callers: Invocations,
         namespaces: tuple[str, ...],
         run_groups: tuple[str, ...],
+        modules: Iterable[Module] = (),
     ) -> None:
+        self._modules = tuple(modules)
         self._spans = spans
         self._resolver = resolver
         self._callers = callers
@@ -62,26 +67,99 @@ class Algorithms:
         self._run_groups = frozenset(run_groups)
         self._run_by: dict[Module, set[str]] = {}
         for site in spans.sites:
-            groups = site.group
-            if groups is not None and groups.known and set(groups.literals) <= self._run_groups:
+            if self._is_run(site):
                 algorithm = self._algorithm(site)
                 if algorithm:
                     self._run_by.setdefault(site.at.scope.module, set()).add(algorithm)
         self._names = {name for names in self._run_by.values() for name in names}
 
+    def _is_run(self, site: SpanSite) -> bool:
+        groups = site.group
+        return groups is not None and groups.known and set(groups.literals) <= self._run_groups
+
     def _algorithm(self, site: SpanSite) -> str:
         """The one segment after the namespace in all names of a site; empty if they differ."""
-        if not site.name.known:
-            return ""
-        found = set()
-        for name in site.name.literals:
-            prefix = next((p for p in self._namespaces if name.startswith(p)), None)
-            segment, dot, _ = name[len(prefix or "") :].partition(".")
-            found.add(segment if prefix is not None and dot else "")
-        return found.pop() if len(found) == 1 else ""
+        found = {self._segment(name) for name in site.name.templates}
+        segment = found.pop() if len(found) == 1 else ""
+        return "" if HOLE in segment else segment
+
+    def _segment(self, name: str) -> str:
+        prefix = next((p for p in self._namespaces if name.startswith(p)), None)
+        segment, dot, _ = name[len(prefix or "") :].partition(".")
+        return segment if prefix is not None and dot else ""
+
+    def _takes_algorithm(self, site: SpanSite) -> bool:
+        """Whether the algorithm in a span's name comes from a variable."""
+        return bool(site.name.templates) and all(
+            self._segment(name) == HOLE for name in site.name.templates
+        )
 
     def shared(self) -> Iterator[Shared]:
         """Yields the spans of one algorithm in code that another one runs, by place."""
+        yield from self._shared_by_name()
+        yield from self._shared_by_variable()
+
+    def _shared_by_variable(self) -> Iterator[Shared]:
+        """The same where one loop runs every algorithm and takes its name from a variable."""
+        loops = [
+            site for site in self._spans.sites if self._takes_algorithm(site) and self._is_run(site)
+        ]
+        values = self._values(loops)
+        if len(values) < 2:
+            return
+        taking = {
+            _holder(function)
+            for site in self._spans.sites
+            if self._takes_algorithm(site) and (function := _around(site)) is not None
+        }
+        modules = {loop.at.scope.module for loop in loops}
+        for site in self._spans.sites:
+            algorithm, function = self._algorithm(site), _around(site)
+            if algorithm not in values or function is None or _is_chosen(site, algorithm):
+                continue
+            holder = _holder(function)
+            words = f"{function.label} {holder.name} {function.module.name}".lower()
+            if algorithm.lower() in words or algorithm in self._names:
+                continue  # it is that algorithm's own code
+            if holder in taking or self._is_run_from(holder, modules, algorithm):
+                others = sorted(values - {algorithm})
+                yield Shared(site, holder, algorithm, tuple((o, loops[0].place) for o in others))
+
+    def _values(self, loops: list[SpanSite]) -> set[str]:
+        """The algorithms that the variable in the name of a loop's span is compared with."""
+        words = {word for loop in loops for word in _variables(loop)}
+        found: set[str] = set()
+        for word in sorted(words):
+            one = re.compile(rf"\b{word}\s*(?:==|!=|=)\s*[\"'](\w+)[\"']")
+            many = re.compile(
+                rf"\b{word}\b[\"']?\s*(?:\bin\b|:\s*Literal|,[^()]*?choices\s*=)\s*[(\[]([^)\]]*)[)\]]"
+            )
+            for module in {loop.at.scope.module for loop in loops} | set(self._modules):
+                text = module.facts.text
+                if word in text:
+                    found.update(one.findall(text))
+                    for inside in many.findall(text):
+                        found.update(re.findall(r"[\"'](\w+)[\"']", inside))
+        return found
+
+    def _is_run_from(self, holder: Class | Function, modules: set[Module], algorithm: str) -> bool:
+        level, seen = [holder], {holder}
+        for _ in range(_HOPS):
+            above: list[Class | Function] = []
+            for one in level:
+                for call in self._runs(one):
+                    if call.function is None or _asks(call.function, call.statement, algorithm):
+                        continue
+                    if call.scope.module in modules:
+                        return True
+                    caller = _holder(call.function)
+                    if caller not in seen and algorithm.lower() not in caller.name.lower():
+                        seen.add(caller)
+                        above.append(caller)
+            level = above
+        return False
+
+    def _shared_by_name(self) -> Iterator[Shared]:
         if len(self._names) < 2:
             return
         for site in self._spans.sites:
@@ -135,12 +213,29 @@ def _holder(function: Function) -> Class | Function:
     return function
 
 
+def _around(site: SpanSite) -> Function | None:
+    return site.at.decorates or site.function
+
+
+def _variables(site: SpanSite) -> Iterator[str]:
+    """The variables in the f-strings of a call, by their last words."""
+    for node in n.walk(site.at.call):
+        for part in node.parts if isinstance(node, n.FString) else ():
+            if isinstance(part, n.Attribute):
+                yield part.attr.strip("_")
+            elif isinstance(part, n.Name):
+                yield part.id.strip("_")
+
+
 def _is_chosen(site: SpanSite, algorithm: str) -> bool:
     """Whether a condition around a site asks for its algorithm."""
     function = site.function
-    if function is None:
-        return False
-    for block, index in function.paths.get(site.at.statement, ())[:-1]:
+    return function is not None and _asks(function, site.at.statement, algorithm)
+
+
+def _asks(function: Function, statement: n.Stmt, algorithm: str) -> bool:
+    """Whether a condition around a statement asks for an algorithm."""
+    for block, index in function.paths.get(statement, ())[:-1]:
         outer = block[index]
         if isinstance(outer, n.If) and any(_names(node, algorithm) for node in n.walk(outer.test)):
             return True

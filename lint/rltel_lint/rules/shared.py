@@ -106,6 +106,7 @@ class SpanOfAnotherAlgorithm(Rule):
             project.carriers.invocations,
             project.namespaces,
             run_groups,
+            project.modules,
         )
         for shared in facts.shared():
             others = listed(name for name, _ in shared.others)

@@ -163,3 +163,71 @@ def test_a_run_of_one_algorithm_by_a_launcher_is_fine() -> None:
     files["shared.py"] = "def collect(algorithm=''):\n    return []\n"
     files["run.py"] = "import grpo\nimport ppo\n\ndef main():\n    grpo.train()\n    ppo.train()\n"
     assert lint(files, SpanOfAnotherAlgorithm) == []
+
+
+_ONE_LOOP = """
+--- run.py
+import argparse
+from collector import Collector
+from rl_telemetry.instrumentation import umbrella_span
+from rl_telemetry.span_groups import RLSpanGroup
+
+def train(config):
+    with umbrella_span(RLSpanGroup.U_JOB, f"rl.{config.algorithm}.job"):
+        if config.algorithm == "ppo":
+            values()
+        Collector(config.algorithm).collect()
+
+def values():
+    return []
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--algorithm", choices=("grpo", "ppo"))
+    train(parser.parse_args())
+--- collector.py
+from rl_telemetry.instrumentation import umbrella_span
+from rl_telemetry.span_groups import RLSpanGroup
+
+class Collector:
+    def __init__(self, algorithm):
+        self.algorithm = algorithm
+
+    def collect(self):
+        with umbrella_span(RLSpanGroup.U_ROLLOUT, f"rl.{self.algorithm}.collect"):
+            return self.one()
+
+    def one(self):
+        with umbrella_span(RLSpanGroup.U_PER_PROMPT, f"rl.{self.algorithm}.one"):
+            return 1
+"""
+
+
+def test_one_loop_for_all_algorithms() -> None:
+    files = project(_ONE_LOOP)
+    assert lint(files, SpanOfAnotherAlgorithm) == []
+    files["collector.py"] = files["collector.py"].replace(
+        'f"rl.{self.algorithm}.one"):', '"rl.grpo.one"):  # <- RLT107'
+    )
+    assert reported(lint(files, SpanOfAnotherAlgorithm)) == marked(files)
+    files["collector.py"] = files["collector.py"].replace(
+        'f"rl.{self.algorithm}.collect"):', '"rl.grpo.collect"):  # <- RLT107'
+    )
+    assert reported(lint(files, SpanOfAnotherAlgorithm)) == marked(files)
+    files["collector.py"] = files["collector.py"].replace("rl.grpo.", "rl.policy.")
+    assert lint(files, SpanOfAnotherAlgorithm) == []
+
+
+def test_code_of_one_algorithm_that_the_loop_chooses_is_fine() -> None:
+    files = project(_ONE_LOOP)
+    body = files["run.py"].replace(
+        "def values():\n    return []",
+        "def values():\n"
+        '    with umbrella_span(RLSpanGroup.U_ROLLOUT, "rl.ppo.values"):\n        return []',
+    )
+    files["run.py"] = body
+    assert lint(files, SpanOfAnotherAlgorithm) == []
+    files["run.py"] = body.replace('        if config.algorithm == "ppo":\n    ', "").replace(
+        '"rl.ppo.values"):', '"rl.ppo.values"):  # <- RLT107'
+    )
+    assert reported(lint(files, SpanOfAnotherAlgorithm)) == marked(files)
