@@ -118,7 +118,8 @@ class Algorithms:
             if algorithm not in values or function is None or _is_chosen(site, algorithm):
                 continue
             holder = _holder(function)
-            words = f"{function.label} {holder.name} {function.module.name}".lower()
+            stem = function.module.name.rpartition(".")[2]
+            words = f"{function.label} {holder.name} {stem}".lower()
             if algorithm.lower() in words or algorithm in self._names:
                 continue  # it is that algorithm's own code
             if holder in taking or self._is_run_from(holder, modules, algorithm):
