@@ -99,7 +99,7 @@ class EvaluationWithoutScope(Rule):
             inside = facts.productive_inside(site)
             if inside is None and not helper:
                 continue
-            what = "what it runs is counted as training"
+            what = "spans in it would count as training"
             if inside is not None:
                 what = f'span "{_name(inside)}" in it is counted as productive'
             yield self.finding(
