@@ -25,8 +25,8 @@ from rltel_lint.project.tree import Tree
 _PYTHON = frozenset({"python", "py", "python3", "pycon3"})
 # Said of what must not be copied: in a comment of the block, or in the text right before it.
 _COUNTEREXAMPLE = re.compile(
-    r"\b(?:wrong|bad|broken|don'?t|do not|instead of|incorrect|anti-?pattern|previously|used to"
-    r"|old)\b|^\W*before\b",
+    r"\b(?:wrong|bad|broken|instead of|incorrect|anti-?pattern|previously|used to|old)\b"
+    r"|(?:^|[.;:!*])\W*(?:don'?t|do not|never)\b|^\W*before\b",
     re.IGNORECASE,
 )
 _COMMENT = re.compile(r"#\s*(.*)$", re.MULTILINE)

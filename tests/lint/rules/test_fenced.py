@@ -145,6 +145,7 @@ WRONG = "score(data, 3)"
     [
         (_page(WRONG), 1),
         (_page(WRONG, before="Do not write this:"), 0),
+        (_page(WRONG, before="For data that you do not own, and before a step:"), 1),
         (_page(WRONG, before="Before 2.0:"), 0),
         (_page(f"{WRONG}  # wrong"), 0),
         (_page(f"{WRONG}\nthis is no Python"), 0),
