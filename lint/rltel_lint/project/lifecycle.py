@@ -9,16 +9,14 @@ from functools import cached_property
 
 from rltel_lint.facts import nodes as n
 from rltel_lint.project.binding import init_of
-from rltel_lint.project.calls import CallFinder, CallSite
+from rltel_lint.project.calls import CallFinder
 from rltel_lint.project.carriers import CarrierFacts
 from rltel_lint.project.flow import Flow
 from rltel_lint.project.model import Class, Function, Module, Scope
 from rltel_lint.project.modules import ModuleTable
-from rltel_lint.project.order import comes_before
-from rltel_lint.project.origins import Origin
-from rltel_lint.project.resolve import Collection, Handle, Instance, Resolver
+from rltel_lint.project.resolve import Resolver
 from rltel_lint.project.spans import Spans, SpanSite
-from rltel_lint.vocabulary.model import KnownCall, Vocabulary
+from rltel_lint.vocabulary.model import Vocabulary
 
 if sys.version_info >= (3, 11):
     import tomllib
@@ -45,21 +43,6 @@ class Entry:
     guard: tuple[n.Stmt, ...] = ()
 
 
-@dataclass(frozen=True, eq=False)
-class Kill:
-    """A ``ray.kill`` of an actor whose class is known.
-
-    Attributes:
-        at: The call of ``ray.kill``.
-        cls: The actor's class.
-        through: Calls that handed the actor to the function of the kill, outermost first.
-    """
-
-    at: CallSite
-    cls: Class
-    through: tuple[CallSite, ...] = ()
-
-
 class Lifecycle:
     """All that is known of processes; each part is worked out when first asked for.
 
@@ -84,14 +67,12 @@ class Lifecycle:
         scripts: str = "",
     ) -> None:
         self._known = vocabulary.lifecycle
-        self._dispatchers = vocabulary.carriers.dispatchers
         self._modules = modules
         self._resolver = resolver
         self._finder = finder
         self._spans = spans
         self._carriers = carriers
         self._scripts = scripts
-        self._flushing: dict[frozenset[str], Mapping[str, int]] = {}
         self.flow = Flow(modules, resolver, finder, carriers.invocations, carriers.is_library)
 
     # -- who starts and who ends telemetry ----------------------------------------------
@@ -141,17 +122,8 @@ class Lifecycle:
         return bool(self._starts)
 
     @cached_property
-    def ending(self) -> frozenset[Function]:
-        """Functions that deliver what was recorded."""
-        return _functions(self.flow.uses(self._known.shutdowns))
-
-    @cached_property
     def _to_start(self) -> Mapping[str, int]:
         return self.flow.leading(self.starting)
-
-    @cached_property
-    def _to_end(self) -> Mapping[str, int]:
-        return self.flow.leading(self.ending)
 
     def starts(self, function: Function) -> bool:
         """Whether a function starts telemetry, by itself or in what it calls."""
@@ -159,8 +131,8 @@ class Lifecycle:
 
     # -- actors -------------------------------------------------------------------------
 
-    def _methods(self, cls: Class, leading: Mapping[str, int]) -> Iterator[Function]:
-        """The methods of a class and of its bases whose names may lead to something."""
+    def methods_leading(self, cls: Class, leading: Mapping[str, int]) -> Iterator[Function]:
+        """Yields the methods of a class and its bases whose names are among those."""
         for holder in self._resolver.mro(cls):
             for name in holder.member_names:
                 if name in leading:
@@ -171,7 +143,7 @@ class Lifecycle:
         if not self.starting and not self._known.worker_decorators:
             return False
         leading = {**self._to_start, "__init__": 0}
-        return any(self._is_started_by(method) for method in self._methods(cls, leading))
+        return any(self._is_started_by(method) for method in self.methods_leading(cls, leading))
 
     def _is_started_by(self, method: Function) -> bool:
         for decorator in method.node.decorators:
@@ -186,14 +158,6 @@ class Lifecycle:
     def _wraps_a_start(self, decorator: Function) -> bool:
         return any(
             function is decorator or _is_inside(function, decorator) for function in self.starting
-        )
-
-    def flushing_methods(self, cls: Class) -> frozenset[str]:
-        """Names of the methods of an actor class that deliver what it recorded."""
-        return frozenset(
-            method.name
-            for method in self._methods(cls, self._to_end)
-            if self.flow.path(method, self.ending, self._to_end, _HOPS) is not None
         )
 
     @cached_property
@@ -248,10 +212,10 @@ class Lifecycle:
 
     def _span_in(self, cls: Class) -> SpanSite | None:
         goals = frozenset(self._opening)
-        for method in self._methods(cls, self._to_span):
+        for method in self.methods_leading(cls, self._to_span):
             if method in goals:
                 return self._opening[method]
-        for method in self._methods(cls, self._to_span):
+        for method in self.methods_leading(cls, self._to_span):
             way = self.flow.path(method, goals, self._to_span, _HOPS)
             if way:
                 last, written = way[-1]
@@ -259,177 +223,6 @@ class Lifecycle:
                     if one is written and target in goals:
                         return self._opening[target]
         return None
-
-    # -- kills --------------------------------------------------------------------------
-
-    @cached_property
-    def kills(self) -> tuple[Kill, ...]:
-        """The kills of actors whose class is known, in order of place."""
-        known = (KnownCall("kill", ("ray",)),)
-        found = [
-            kill
-            for site in self._finder.named([("ray", "kill")])
-            if self.flow.means(site.call.func, site.scope, known) and site.call.args
-            for kill in self._killed(site, site.call.args[0].value, site, ())
-        ]
-        return tuple(sorted(found, key=lambda kill: kill.at.place))
-
-    def _killed(
-        self, kill: CallSite, actor: n.Expr, at: CallSite, through: tuple[CallSite, ...]
-    ) -> Iterator[Kill]:
-        classes = {e.cls for e in self._handles(actor, at) if isinstance(e, Handle)}
-        if classes:
-            for cls in sorted(classes, key=lambda cls: cls.qualified):
-                yield Kill(kill, cls, through)
-            return
-        function = at.function
-        if function is None or len(through) >= _HOPS or not isinstance(actor, n.Name):
-            return
-        bindings = function.bindings_of(actor.id)
-        if not bindings:
-            return
-        name = actor.id
-        if not isinstance(bindings[0].node, n.Parameter):
-            iterated = bindings[0].element_of
-            if not isinstance(iterated, n.Name):
-                return
-            name = iterated.id
-        if function.node.params.named(name) is None:
-            return
-        for call in self._carriers.invocations.of(function):
-            passed = self._finder.bound(call, function).get(name)
-            if passed is None or passed.expr is None:
-                continue
-            if name == actor.id:
-                yield from self._killed(kill, passed.expr, call, (call, *through))
-            else:
-                for entity in self._elements(passed.expr, call.scope):
-                    if isinstance(entity, Handle):
-                        yield Kill(kill, entity.cls, (call, *through))
-
-    def _handles(self, actor: n.Expr, at: CallSite) -> Iterable[object]:
-        found = list(_flat(self._resolver.of(actor, at.scope)))
-        if any(isinstance(entity, Handle) for entity in found):
-            return found
-        found = [
-            entity
-            for origin in self._carriers.origins.of(actor, at.scope, at.statement)
-            for entity in self._made(origin)
-        ]
-        if found or not isinstance(actor, n.Name) or at.function is None:
-            return found
-        looped = [b.element_of for b in at.function.bindings_of(actor.id)]
-        return [e for loop in looped if loop is not None for e in self._elements(loop, at.scope)]
-
-    def _elements(self, expr: n.Expr, scope: Scope, hops: int = _HOPS) -> Iterator[object]:
-        """What a container holds; the field of a dataclass holds what it is built with."""
-        for origin in self._carriers.origins.elements(expr, scope):
-            yield from self._made(origin)
-        if hops == 0 or not isinstance(expr, n.Attribute):
-            return
-        for entity in self._resolver.of(expr.base, scope):
-            if isinstance(entity, Instance) and isinstance(entity.cls, Class):
-                for call in self._carriers.invocations.of(entity.cls):
-                    given = call.call.keyword(expr.attr)
-                    if given is not None:
-                        yield from self._elements(given, call.scope, hops - 1)
-
-    def _made(self, origin: Origin) -> Iterator[object]:
-        """The actor handles that a value comes from."""
-        for entity in _flat(self._carriers.origins.entities_of(origin)):
-            if isinstance(entity, Handle):
-                yield entity
-        call = origin.expr
-        if isinstance(call, n.Call) and call.args:
-            if self.flow.means(call.func, origin.scope, self._dispatchers) is not None:
-                for entity in self._resolver.of(call.args[0].value, origin.scope):
-                    if isinstance(entity, Class):
-                        yield Handle(entity)
-
-    def is_flushed(self, kill: Kill) -> bool:
-        """Whether something on the way to a kill delivers what the actor recorded."""
-        names = self.flushing_methods(kill.cls)
-        if self._flushed_before(kill.at, names):
-            return True
-        seen: set[Function] = set()
-        level = list(kill.through)
-        if not level and kill.at.function is not None:
-            level = self._callers_of(kill.at.function, seen)
-        for _ in range(_HOPS):
-            if any(self._flushed_before(call, names) for call in level):
-                return True
-            level = [
-                above
-                for call in level
-                if call.function is not None
-                for above in self._callers_of(call.function, seen)
-            ]
-        return False
-
-    def _callers_of(self, function: Function, seen: set[Function]) -> list[CallSite]:
-        if function in seen:
-            return []
-        seen.add(function)
-        return self._carriers.invocations.of(function)
-
-    def _flushed_before(self, site: CallSite, names: frozenset[str]) -> bool:
-        function = site.function
-        if function is None:
-            return False
-        leading = self._leading_to_flush(names)
-        for statement in function.paths:
-            if isinstance(statement, (n.FunctionDef, n.ClassDef)):
-                continue
-            if not comes_before(statement, site.statement, function):
-                continue
-            for node in self.flow.calls_in(statement):
-                if node.at < site.call.at:
-                    if self._flushes(node, function, names):
-                        return True
-            if statement.at < site.call.at:
-                for written, target in self.flow.steps_in(statement, function, leading):
-                    if written.at < site.call.at and self._leads_to_flush(target, names, 2, set()):
-                        return True
-        return False
-
-    def _flushes(self, call: n.Call, scope: Scope, names: frozenset[str]) -> bool:
-        func = call.func
-        if isinstance(func, n.Attribute) and func.attr == "remote":
-            base = func.base
-            if isinstance(base, n.Call) and isinstance(base.func, n.Attribute):
-                base = base.func.base
-            if isinstance(base, n.Attribute) and base.attr in names:
-                return True
-        if self.flow.means(func, scope, self._known.actor_flushers) is not None:
-            return True
-        return any(
-            isinstance(arg.value, n.Const) and arg.value.value in names for arg in call.args
-        ) or any(
-            isinstance(arg.value, n.Attribute) and arg.value.attr in names for arg in call.args
-        )
-
-    def _leading_to_flush(self, names: frozenset[str]) -> Mapping[str, int]:
-        known = self._flushing.get(names)
-        if known is None:
-            words = {*names, *(known.name for known in self._known.actor_flushers)}
-            known = self._flushing[names] = self.flow.leading(words=words)
-        return known
-
-    def _leads_to_flush(
-        self, function: Function, names: frozenset[str], depth: int, seen: set[Function]
-    ) -> bool:
-        if function in seen or self._carriers.is_library(function.module):
-            return False
-        seen.add(function)
-        for statement in function.paths:
-            if not isinstance(statement, (n.FunctionDef, n.ClassDef)):
-                for node in self.flow.calls_in(statement):
-                    if self._flushes(node, function, names):
-                        return True
-        return depth > 0 and any(
-            self._leads_to_flush(target, names, depth - 1, seen)
-            for _, target in self.flow.steps(function, self._leading_to_flush(names))
-        )
 
     # -- entry points -------------------------------------------------------------------
 
@@ -534,15 +327,6 @@ class Lifecycle:
                 t for w, t in self.flow.steps(last, self._to_loop) if w is written and t in goals
             )
         return self.loops[function]
-
-
-def _flat(entities: Iterable[object]) -> Iterator[object]:
-    """Entities, those of containers in containers instead of the containers."""
-    for entity in entities:
-        if isinstance(entity, Collection):
-            yield from _flat(entity.of)
-        else:
-            yield entity
 
 
 def _functions(uses: Iterable[tuple[Scope, n.Stmt, n.Expr]]) -> frozenset[Function]:

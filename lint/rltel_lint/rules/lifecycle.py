@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from rltel_lint.facts import nodes as n
 from rltel_lint.findings import Finding
+from rltel_lint.project.kills import Kills
 from rltel_lint.rules.base import Rule
 from rltel_lint.rules.wording import shown
 
@@ -141,15 +142,16 @@ class KilledWithoutFlush(Rule):
         facts = project.lifecycle
         if not facts.is_started_somewhere and not project.vocabulary.lifecycle.worker_decorators:
             return
+        kills = Kills(project.vocabulary, project.resolver, project.finder, project.carriers, facts)
         flushers = project.vocabulary.lifecycle.actor_flushers
         reported: set[n.Call] = set()
-        for kill in facts.kills:
+        for kill in kills.all:
             if kill.at.call in reported or not facts.class_starts(kill.cls):
                 continue
-            if facts.is_flushed(kill):
+            if kills.is_flushed(kill):
                 continue
             reported.add(kill.at.call)
-            methods = sorted(facts.flushing_methods(kill.cls))
+            methods = sorted(kills.flushing_methods(kill.cls))
             if flushers:
                 remedy = f"use {flushers[-1].name}()"
             elif methods:
