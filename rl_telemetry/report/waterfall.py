@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import heapq
+import re
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass, field
 from typing import Final, NamedTuple
 
 from rl_telemetry.report.otlp import Process, Span
 
-#: Most spans that are drawn, so that a page stays one that a browser opens.
+#: Limits of what is drawn, so that a page stays one that a browser opens.
 MAX_SPANS: Final = 4000
+MAX_SPANS_OF_LANE: Final = 800
 MAX_LANES: Final = 48
 MAX_ROWS: Final = 12
 
@@ -73,29 +75,63 @@ def arrange(
     Returns:
         The longest spans, in lanes.
     """
-    kept: list[tuple[int, int, Process, Span]] = []
-    seen = 0
+    kept = _Kept(driver)
     for process, span in spans:
-        if process.key in others:
-            continue
-        if span.iteration is None and span.start <= start and span.end >= end:
-            continue  # the run itself: it would fill a row of every step
-        seen += 1
-        item = (span.end - span.start, -seen, process, span)
-        if len(kept) < MAX_SPANS:
-            heapq.heappush(kept, item)
+        # Of what covers all of the step, the run itself would fill a row of each.
+        covers = span.iteration is None and span.start <= start and span.end >= end
+        if process.key not in others and not covers:
+            kept.add(process, span)
+    lanes = kept.lanes()
+    left_out = kept.seen - kept.hidden_spans - sum(len(lane.bars) for lane in lanes)
+    left_out += sum(_stack(lane) for lane in lanes)
+    return Waterfall(step, start, end, lanes, left_out, len(kept.hidden))
+
+
+class _Kept:
+    """The longest spans of the first processes; what it holds is bounded."""
+
+    def __init__(self, driver: Process) -> None:
+        self.seen = 0
+        self.hidden: dict[str, int] = {}
+        self._driver = driver
+        self._lanes: dict[str, tuple[Process, list[tuple[int, int, Span]]]] = {}
+
+    @property
+    def hidden_spans(self) -> int:
+        """Spans of the processes that are not shown."""
+        return sum(self.hidden.values())
+
+    def add(self, process: Process, span: Span) -> None:
+        self.seen += 1
+        if process.key in self.hidden:
+            self.hidden[process.key] += 1
+            return
+        _, heap = self._lanes.setdefault(process.key, (process, []))
+        item = (span.end - span.start, -self.seen, span)
+        if len(heap) < MAX_SPANS_OF_LANE:
+            heapq.heappush(heap, item)
         else:
-            heapq.heappushpop(kept, item)
-    lanes: dict[str, Lane] = {}
-    for _, _, process, span in sorted(kept, key=lambda k: (k[3].start, -k[3].end, -k[1])):
-        lane = lanes.setdefault(process.key, Lane(process))
-        lane.bars.append(Bar(span, 0))
-    ordered = sorted(
-        lanes.values(), key=lambda lane: (lane.process.key != driver.key, lane.process.label)
-    )
-    left_out = seen - len(kept) + sum(_stack(lane) for lane in ordered[:MAX_LANES])
-    hidden = ordered[MAX_LANES:]
-    return Waterfall(step, start, end, ordered[:MAX_LANES], left_out, len(hidden))
+            heapq.heappushpop(heap, item)
+        if len(self._lanes) > MAX_LANES:
+            last = max(self._lanes, key=lambda key: self._order(self._lanes[key][0]))
+            self.hidden[last] = len(self._lanes.pop(last)[1])
+
+    def lanes(self) -> list[Lane]:
+        """Return the lanes in their order, each with its spans as they began."""
+        share = MAX_SPANS // max(1, len(self._lanes))
+        found = []
+        for process, heap in sorted(self._lanes.values(), key=lambda kept: self._order(kept[0])):
+            is_driver = process.key == self._driver.key
+            longest = heap if is_driver else heapq.nlargest(share, heap)
+            longest.sort(key=lambda item: (item[2].start, -item[2].end, -item[1]))
+            found.append(Lane(process, [Bar(span, 0) for _, _, span in longest]))
+        return found
+
+    def _order(self, process: Process) -> tuple[bool, list[str | int]]:
+        """Sort the driver first, and 2 before 10."""
+        parts = re.split(r"([0-9]+)", process.label)
+        numbered = [int(part) if number % 2 else part for number, part in enumerate(parts)]
+        return process.key != self._driver.key, numbered
 
 
 def _stack(lane: Lane) -> int:

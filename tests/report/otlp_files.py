@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import contextlib
+import io
 import json
 import subprocess
 import sys
 from pathlib import Path
 from typing import Any
+
+from rl_telemetry.report.cli import main
 
 MS = 1_000_000
 START = 1_800_000_000_000_000_000
@@ -94,8 +98,20 @@ def small_run(folder: Path, run: str = "7") -> Path:
     return folder
 
 
-def report(*arguments: str | Path, **options: Any) -> subprocess.CompletedProcess[str]:
-    """Run the command."""
+def report(*arguments: str | Path) -> subprocess.CompletedProcess[str]:
+    """Run the command in this process, which is faster."""
+    out, errors = io.StringIO(), io.StringIO()
+    words = ["report", *map(str, arguments)]
+    with contextlib.redirect_stdout(out), contextlib.redirect_stderr(errors):
+        try:
+            code = main(words)
+        except SystemExit as exit_:  # wrong usage
+            code = int(str(exit_.code))
+    return subprocess.CompletedProcess(words, code, out.getvalue(), errors.getvalue())
+
+
+def report_process(*arguments: str | Path, **options: Any) -> subprocess.CompletedProcess[str]:
+    """Run the command in a process of its own."""
     return subprocess.run(
         [sys.executable, "-m", "rl_telemetry.report", "report", *map(str, arguments)],
         capture_output=True,

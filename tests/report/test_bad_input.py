@@ -12,7 +12,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from rl_telemetry.report.otlp import LineError, decode
-from tests.report.otlp_files import line, report, small_run, span, step_spans
+from tests.report.otlp_files import line, report, report_process, small_run, span, step_spans
 
 METRICS = '{"resourceMetrics":[]}\n'
 
@@ -116,7 +116,7 @@ def test_deep_nesting_and_bytes_that_are_no_text_are_broken_lines(folder: Path) 
 def test_control_characters_of_data_never_reach_the_terminal(folder: Path) -> None:
     wait = span("rl.x", 0, 1, 0, "idle", "idle/\x1b[2J[red]\x07\u202e" + "x" * 9999)
     (folder / "extra.jsonl").write_text(line(wait))
-    result = report(folder, env={**os.environ, "PYTHONIOENCODING": "ascii"})
+    result = report_process(folder, env={**os.environ, "PYTHONIOENCODING": "ascii"})
     assert result.returncode == 0
     assert r"idle/\x1b[2J[red]\x07" in result.stdout.replace("\n", "")
     assert not set("\x1b\x07\u202e") & set(result.stdout + result.stderr)
