@@ -1,0 +1,151 @@
+"""Drift of documents: rows, cells, examples, citations."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterator
+
+from tests.mutation.mutants import Mutant, in_line, in_row, mutator
+from tests.mutation.tree import Document, Row, Tree
+
+_TICKED = re.compile(r"`([^`|]+)`")
+_PLACEHOLDER = re.compile(r"[<{*].*")
+
+
+def _ticked(cell: str) -> list[str]:
+    return _TICKED.findall(cell)
+
+
+def _own(tree: Tree, name: str) -> bool:
+    return name.startswith(tree.config.namespace) and not re.search(r"[>}*]$", name)
+
+
+@mutator
+def rows(tree: Tree) -> Iterator[Mutant]:
+    """The first name in a row is misspelled."""
+    columns = (
+        ("span row renamed", "102 101", ("span", "span name")),
+        ("attribute row renamed", "702 701", ("span attribute", "attribute", "tag")),
+        ("metric row renamed", "504 503", ("metric",)),
+        ("environment row renamed", "903", ("environment variable", "variable", "env var")),
+    )
+    for row in tree.rows:
+        if not row.cells:
+            continue
+        header, cell = row.cells[0]
+        for what, codes, headers in columns:
+            if header.rstrip("s") not in headers and header not in headers:
+                continue
+            kind = "DOCREF" if "903" in codes else "SET"
+            for name in _ticked(cell)[:1]:
+                if kind == "DOCREF" or _own(tree, name):
+                    new = f"{name}_DRIFTED" if name.isupper() else f"{name}_drifted"
+                    yield in_row(kind, what, codes, tree, row, f"`{name}`", f"`{new}`")
+
+
+@mutator
+def cells(tree: Tree) -> Iterator[Mutant]:
+    """Group and bucket of a span's row, of a group's row, of a preset's row."""
+    values = {v for c in tree.vocabulary.group_classes for v in c.values.values()}
+    buckets = {b for c in tree.vocabulary.group_classes for b in c.buckets.values()}
+    for row in tree.rows:
+        groups = [g for g in _ticked(row.cell("group", "groups")) if g in values]
+        header = row.cells[0][0].rstrip("s")
+        first = _ticked(row.cells[0][1])
+        if header == "span" and len(groups) == 1:
+            for other in sorted(values - set(groups))[:2]:
+                yield in_row("SET", "group cell changed", "104 204", tree, row, f"`{groups[0]}`", f"`{other}`")
+        if header == "preset" and len(groups) > 1:
+            for group in groups:
+                yield in_row(
+                    "SET", "group dropped from a preset's row", "203 206", tree, row,
+                    f"`{group}`, " if group != groups[-1] else f", `{group}`", "",
+                )  # fmt: skip
+        if header == "group" and first and first[0] in values:
+            yield in_row("SET", "group row renamed", "204", tree, row, f"`{first[0]}`", f"`{first[0]}_drifted`")
+        yield from _bucket(tree, row, header, buckets)
+
+
+def _bucket(tree: Tree, row: Row, header: str, buckets: set[str]) -> Iterator[Mutant]:
+    bucket = row.cell("bucket")
+    if header in {"span", "group"} and bucket in buckets:
+        for other in sorted(buckets - {bucket}):
+            name = f"bucket of a {header}'s row changed"
+            yield in_row("SET", name, "205", tree, row, f"| {bucket} |", f"| {other} |")
+
+
+@mutator
+def mentions(tree: Tree) -> Iterator[Mutant]:
+    """A span or metric is misspelled in prose or in a drawn tree."""
+    known = {
+        name for row in tree.rows for name in _ticked(row.cell("span", "span name")) if _own(tree, name)
+    }
+    for document in tree.documents:
+        for number, line in enumerate(document.lines, 1):
+            if line.lstrip().startswith("|") or document.fenced.get(number, "text") != "text":
+                continue
+            for name in sorted(known, key=len, reverse=True):
+                for mark in (f"`{name}`", f" {name}\n"):
+                    if mark in line and (mark[0] == "`") == (number not in document.fenced):
+                        new = mark.replace(name, f"{name}_drifted")
+                        yield in_line(
+                            "SET", "span misspelled in a text", "102", document, number,
+                            line.replace(mark, new, 1),
+                        )  # fmt: skip
+
+
+@mutator
+def reserved(tree: Tree) -> Iterator[Mutant]:
+    """A document says that an emitted span is reserved."""
+    for row in tree.rows:
+        if row.cells[0][0].rstrip("s") == "span" and len(row.cells) > 2:
+            names = _ticked(row.cells[0][1])
+            last = row.cells[-1][1]
+            if names and _own(tree, names[0]) and last:
+                yield in_row("DOCREF", "span called reserved", "103", tree, row, f"| {last} |", "| reserved |")
+
+
+@mutator
+def examples(tree: Tree) -> Iterator[Mutant]:
+    """A fenced example that disagrees with the code."""
+    members = {n for c in tree.vocabulary.group_classes for n in c.values}
+    leaves = sorted(n for n in members if f"U_{n}" not in members and not n.startswith("U_"))
+    for document in tree.documents:
+        for number, line in enumerate(document.lines, 1):
+            if document.fenced.get(number) not in {"python", "py"}:
+                continue
+            for match in re.finditer(r"\b(\w*SpanGroup)\.(\w+)", line):
+                others = [n for n in leaves if n != match[2]] if match[2] in leaves else ["U_JOB"]
+                others = [n for n in others if n != match[2]][:1]
+                for other in [*others, "DRIFTED"]:
+                    text = line.replace(match[0], f"{match[1]}.{other}", 1)
+                    yield in_line("DOCREF", "group of an example changed", "901 902 104 401 402", document, number, text)
+            for match in re.finditer(r"from (\w[\w.]*) import (\w+)", line):
+                text = line.replace(match[0], f"from {match[1]} import {match[2]}_drifted", 1)
+                yield in_line("DOCREF", "import of an example misspelled", "901 902", document, number, text)
+
+
+@mutator
+def citations(tree: Tree) -> Iterator[Mutant]:
+    """A cited file or symbol does not exist."""
+    paths = set(tree.texts)
+    defined = Counter(
+        getattr(node, "name", "") for source in tree.sources for node in source.tree.body
+    )
+    for document in tree.documents:
+        for number, line in enumerate(document.lines, 1):
+            if number in document.fenced:
+                continue
+            for name in _ticked(line):
+                if name in paths:
+                    new = re.sub(r"(\w+)(\.\w+)$", r"\1_drifted\2", name)
+                    yield _cited(document, number, line, name, new, "file")
+                elif defined.get(name.removesuffix("()")) == 1 and "_" in name:
+                    new = f"{name.removesuffix('()')}_drifted{'()' if name.endswith('()') else ''}"
+                    yield _cited(document, number, line, name, new, "symbol")
+
+
+def _cited(d: Document, number: int, line: str, old: str, new: str, what: str) -> Mutant:
+    text = line.replace(f"`{old}`", f"`{new}`", 1)
+    return in_line("DOCREF", f"cited {what} misspelled", "902 101 102 903", d, number, text)
