@@ -105,6 +105,7 @@ class Categories:
         uses: Uses,
     ) -> None:
         self._vocabulary = vocabulary.categories
+        self._umbrella_sets = vocabulary.umbrella_sets
         self._modules = modules
         self._finder = finder
         self._evaluator = evaluator
@@ -117,16 +118,24 @@ class Categories:
     @cached_property
     def tables(self) -> dict[str, list[Table]]:
         """The tables that the vocabulary names, by name without leading underscores."""
-        found: dict[str, list[Table]] = {}
-        for name in self._vocabulary.tables:
-            found[name] = [
+        return self._named(self._vocabulary.tables)
+
+    @cached_property
+    def umbrella_sets(self) -> dict[str, list[Table]]:
+        """The lists of umbrella groups that the vocabulary names, likewise."""
+        return self._named(self._umbrella_sets)
+
+    def _named(self, names: tuple[str, ...]) -> dict[str, list[Table]]:
+        return {
+            name: [
                 table
                 for spelled in (name, f"_{name}")
                 for module in self._modules
                 if spelled in module.facts.text and spelled in module.facts.bindings
                 for table in self._table(spelled, module)
             ]
-        return found
+            for name in names
+        }
 
     def _table(self, name: str, module: Module) -> Iterator[Table]:
         values = [b for b in module.bindings_of(name) if b.value is not None]

@@ -164,8 +164,8 @@ class CategoriesRestated(Rule):
     is missing from the other, and no error says so.
 
     Derive one from the other, or make them the same again. Looked at are a second definition
-    under the same name, the mapping from category to bucket, sets that pick some categories,
-    literal copies of a list, and what the documents list.
+    under the same name (of a list of umbrella groups too), the mapping from category to bucket,
+    sets that pick some categories, literal copies of a list, and what the documents list.
     """
 
     code = "RLT603"
@@ -210,7 +210,7 @@ class CategoriesRestated(Rule):
         yield from self._documented(project, categories, declared)
 
     def _same_name(self, categories: Categories) -> Iterator[Finding]:
-        for tables in categories.tables.values():
+        for tables in (*categories.tables.values(), *categories.umbrella_sets.values()):
             written = [table for table in tables if table.complete and table.entries]
             for table in written[1:]:
                 first = written[0]

@@ -204,3 +204,13 @@ def test_a_copy_that_lost_one(copy: str, expected: int) -> None:
     found = lint(files, CategoriesRestated)
     assert len(found) == expected
     assert all('lacks "idle/c"' in one.message for one in found)
+
+
+@pytest.mark.parametrize(("copy", "expected"), [("'step', 'job'", 0), ("'job'", 1)])
+def test_a_list_of_umbrella_groups_that_is_defined_twice(copy: str, expected: int) -> None:
+    files = {
+        "a.py": "UMBRELLA_GROUPS = frozenset({'job', 'step'})\n",
+        "b.py": f"_UMBRELLA_GROUPS = frozenset([{copy}])\n",
+        "c.py": "from a import UMBRELLA_GROUPS\n",
+    }
+    assert len(lint(files, CategoriesRestated)) == expected

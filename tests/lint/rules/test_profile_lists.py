@@ -1,0 +1,57 @@
+"""The lists of the ``rl_telemetry`` profile are those of the runtime."""
+
+from __future__ import annotations
+
+import inspect
+import re
+from pathlib import Path
+
+import rl_telemetry
+from rl_telemetry import buckets, environment, metrics
+from rl_telemetry.metrics import standard
+from rltel_lint.vocabulary import load_vocabulary
+
+VOCABULARY = load_vocabulary(("rl_telemetry",))
+
+
+def test_categories() -> None:
+    assert set(VOCABULARY.categories.library) == set(buckets.EFFICIENCY_CATEGORY_BUCKET)
+    for name in VOCABULARY.categories.tables:
+        assert hasattr(buckets, name)
+
+
+def test_buckets() -> None:
+    declared = {
+        group: VOCABULARY.bucket_of(group)
+        for known in VOCABULARY.group_classes
+        for group in known.values.values()
+        if VOCABULARY.bucket_of(group)
+    }
+    assert declared == {str(k): v.value for k, v in buckets.SPAN_GROUP_BUCKET.items()}
+
+
+def test_metrics() -> None:
+    rows = (*standard.TEED_METRICS, *standard.RECORDED_METRICS)
+    assert set(VOCABULARY.emitted_metrics) == {row.name for row in rows}
+
+
+def test_recorders_take_what_they_take() -> None:
+    for recorder in VOCABULARY.recorders:
+        if "rl_telemetry" in recorder.modules:
+            real = inspect.signature(getattr(metrics, recorder.name))
+            assert [param.name for param in recorder.params.items] == list(real.parameters)
+
+
+def test_stamped_attributes_are_constants_of_the_runtime() -> None:
+    constants = {buckets.RL_BUCKET_ATTR, buckets.RL_EFFICIENCY_CATEGORY_ATTR}
+    assert constants <= set(VOCABULARY.attributes.stamped)
+
+
+def test_environment() -> None:
+    folder = Path(inspect.getfile(rl_telemetry)).parent
+    named = set(environment.ENV_BY_FIELD.values())
+    for file in folder.rglob("*.py"):
+        text = file.read_text(encoding="utf-8")
+        named |= set(re.findall(r"RL_TELEMETRY_[A-Z_]*[A-Z]\b", text))
+    written = {name for name in named if not name.endswith("_")}
+    assert written <= set(VOCABULARY.environment)
