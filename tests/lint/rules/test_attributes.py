@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import pytest
-from rltel_lint.rules.attributes import AttributeNeverSet, AttributeRetyped, AttributeUndocumented
 
+from rltel_lint.rules.attributes import AttributeNeverSet, AttributeRetyped, AttributeUndocumented
 from tests.lint.support import lint, marked, reported
 
 HEAD = """\

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import pytest
-from rltel_lint.rules.buckets import BucketDrift, GroupInNoPreset
 
+from rltel_lint.rules.buckets import BucketDrift, GroupInNoPreset
 from tests.lint.support import lint
 
 USED = """

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import pytest
-from rltel_lint.rules.categories import CategoriesRestated, UndeclaredCategory, UnmeasuredCategory
 
+from rltel_lint.rules.categories import CategoriesRestated, UndeclaredCategory, UnmeasuredCategory
 from tests.lint.support import lint, marked, project, reported
 
 CATEGORIES = """

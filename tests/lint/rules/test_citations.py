@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import pytest
-from rltel_lint.rules.citations import CitedThingMissing, EnvironmentNameNeverRead
 
+from rltel_lint.rules.citations import CitedThingMissing, EnvironmentNameNeverRead
 from tests.lint.support import lint, project
 
 TREE = """

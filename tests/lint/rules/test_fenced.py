@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import pytest
-from rltel_lint.rules.examples import ExampleDisagrees
 
+from rltel_lint.rules.examples import ExampleDisagrees
 from tests.lint.support import lint, project
 
 CODE = """
@@ -107,7 +107,8 @@ def test_a_name_of_an_earlier_fence_is_known() -> None:
 
 
 def test_an_indented_fence_is_reported_where_it_stands() -> None:
-    page = "# `rl.*`\n\n- Like this:\n\n  ```python\n  import os\n  from pkg.train import stepp\n  ```\n"
+    code = "  ```python\n  import os\n  from pkg.train import stepp\n  ```\n"
+    page = f"# `rl.*`\n\n- Like this:\n\n{code}"
     (finding,) = lint({**project(CODE), "docs/d.md": page}, ExampleDisagrees)
     assert (finding.place.line, finding.place.column) == (7, 3)
 

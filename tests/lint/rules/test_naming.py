@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import pytest
-from rltel_lint.rules.naming import SpanNameUnknown, SpanUnlikeTimer
 
+from rltel_lint.rules.naming import SpanNameUnknown, SpanUnlikeTimer
 from tests.lint.support import lint
 
 HEAD = """\

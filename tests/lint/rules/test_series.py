@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import pytest
+
 from rltel_lint.rules.series import (
     MetricClaimedTwice,
     MetricNeverRecorded,
     MetricUndocumented,
     NothingRecorded,
 )
-
 from tests.lint.support import lint, marked, project, reported
 
 TABLE = "# Metrics `rl.*`\n\n| Metric | Kind |\n|---|---|\n| `rl.queue.length` | gauge |\n"
