@@ -386,6 +386,17 @@ def _returns_function(outer: Function, inner: Function) -> bool:
     )
 
 
+def written_groups(site: SpanSite) -> tuple[str, ...]:
+    """Returns the group of a site; both where the argument itself is a choice between two.
+
+    A choice made elsewhere, in a variable or by callers, may go with other choices at the call.
+    """
+    if site.group is None or not site.group.known:
+        return ()
+    is_choice = isinstance(site.group_argument, n.Conditional)
+    return site.group.literals if is_choice or site.group.exact is not None else ()
+
+
 def call_means(site: CallSite, known: Iterable[KnownCall], resolver: Resolver) -> KnownCall | None:
     """Returns the known call that a call is, by resolved name, or by bare method name."""
     func = site.call.func

@@ -10,7 +10,7 @@ from rltel_lint.facts.entries import DocumentEntry
 from rltel_lint.facts.templates import TemplateError, expand, overlap
 from rltel_lint.findings import Finding, Place
 from rltel_lint.project.linked import Project
-from rltel_lint.project.spans import SpanSite
+from rltel_lint.project.spans import SpanSite, written_groups
 from rltel_lint.rules.base import Rule
 from rltel_lint.rules.offers import add_row, pair_of, remove_row, rename_rows
 from rltel_lint.rules.wording import nearest, quoted, shown
@@ -305,11 +305,16 @@ class SpanUnderTwoGroups(Rule):
         """Yields a finding for each site whose group differs from the row's or the first site's."""
         first: dict[str, tuple[str, Place]] = {}
         for site in project.spans.sites:
-            group = site.group.exact if site.group is not None else None
-            if group is None:
+            written = written_groups(site)
+            # Where both are chosen, one choice may go with the other.
+            if len(written) == 1 or site.name.exact is not None:
+                for name in site.name.literals:
+                    for group in written:
+                        yield from self._against_documents(project, site, name, group)
+            if len(written) != 1:
                 continue
+            group = written[0]
             for name in site.name.literals:
-                yield from self._against_documents(project, site, name, group)
                 known = first.setdefault(name, (group, site.place))
                 if known[0] != group and site.name.known:
                     yield self.finding(

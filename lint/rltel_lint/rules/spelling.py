@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from rltel_lint.facts import nodes as n
 from rltel_lint.findings import Finding
 from rltel_lint.project.linked import Project
-from rltel_lint.project.spans import SpanSite
+from rltel_lint.project.spans import SpanSite, written_groups
 from rltel_lint.rules.base import Rule
 from rltel_lint.rules.offers import spell_group, use_helper
 
@@ -59,7 +59,7 @@ class UmbrellaHelperWithLeafGroup(Rule):
                     site.place,
                     f'{_called(site)} is for umbrella groups, but "{group}" is a leaf; '
                     f"use {site.helper.remedy}",
-                    fix=use_helper(project, site),
+                    fix=use_helper(project, site) if _is_settled(site) else None,
                 )
 
 
@@ -112,7 +112,7 @@ class LeafHelperWithUmbrellaGroup(Rule):
                     site.place,
                     f'{_called(site)} is for leaf groups, but "{group}" is an umbrella; '
                     f"use {site.helper.remedy}{spelled}",
-                    fix=use_helper(project, site, alias=alias),
+                    fix=use_helper(project, site, alias=alias) if _is_settled(site) else None,
                 )
 
 
@@ -212,9 +212,13 @@ def _sites(project: Project, kind: str) -> Iterator[tuple[SpanSite, str]]:
     for site in (*project.spans.sites, *project.spans.inner):
         if site.helper.kind != kind or not _written_here(project, site):
             continue
-        group = site.group.exact if site.group is not None else None
-        if group is not None:
+        for group in written_groups(site):
             yield site, group
+
+
+def _is_settled(site: SpanSite) -> bool:
+    """Whether the site has one group, so that another helper is right for all of its spans."""
+    return site.group is not None and site.group.exact is not None
 
 
 def _written_here(project: Project, site: SpanSite) -> bool:

@@ -229,6 +229,17 @@ SPELLED = {
         "    managed_span(g, 'rl.x')\n",
         [],
     ),
+    "either, written at the call": (
+        "def f(big):\n"
+        "    managed_span(RLSpanGroup.STEP if big else RLSpanGroup.REWARD, 'rl.x')\n"
+        "    umbrella_span(RLSpanGroup.U_STEP if big else RLSpanGroup.REWARD, 'rl.y')\n",
+        [("RLT402", 4), ("RLT401", 5)],
+    ),
+    "either of two leaves, written at the call": (
+        "def f(big):\n"
+        "    managed_span(RLSpanGroup.LOGPROB if big else RLSpanGroup.REWARD, 'rl.x')\n",
+        [],
+    ),
     "chosen helper": (
         "def f(big):\n    span = umbrella_span if big else managed_span\n"
         "    span(RLSpanGroup.REWARD, 'rl.x')\n",

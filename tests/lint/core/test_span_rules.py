@@ -235,6 +235,18 @@ def test_a_group_chosen_at_run_time_is_no_second_group() -> None:
     assert codes({"train.py": TRAIN + again, "docs/a.md": rows("rl.grpo.reward")}) == []
 
 
+def test_a_choice_of_groups_against_the_row() -> None:
+    choice = TRAIN.replace(
+        'managed_span(RLSpanGroup.REWARD,',
+        'managed_span(RLSpanGroup.REWARD if __name__ else RLSpanGroup.ADVANTAGE,',
+    )
+    assert choice != TRAIN
+    found = only({"train.py": choice, "docs/a.md": GROUPED.format("reward")})
+    assert found.code == "RLT104"
+    both = GROUPED.format("reward`, `advantage")
+    assert codes({"train.py": choice, "docs/a.md": both}) == []
+
+
 def test_outside_the_namespace() -> None:
     files = {"train.py": TRAIN.replace('"rl.grpo', '"grpo'), "docs/a.md": rows("rl.<x>.step")}
     found = next(f for f in check(files) if f.code == "RLT106")
