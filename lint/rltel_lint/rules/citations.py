@@ -15,6 +15,7 @@ _DOTTED = re.compile(r"~?([A-Za-z_]\w*(?:\.[A-Za-z_]\w*)+)(?:\(\))?")
 _PATH = re.compile(
     r"(?:\./)?([\w.-]+(?:/[\w.-]+)+\.(?:py|md|mdx|rst|sh|toml|ya?ml))(?:::?[\w:.-]+|#[\w-]+)?"
 )
+_BARE = re.compile(r"[a-z][a-z0-9]*(?:_[a-z0-9]+)+(?:\(\))?")
 _TEST = re.compile(r"(?:[\w./-]+::)?(?:Test\w+::)?(test_\w+)(?:\(\))?")
 _INVENTED = re.compile(
     r"(?:^|[./_-])(?:my|your|foo|bar|baz|some|new|xxx|example)(?:[./_-]|$)|^(?:my|your)",
@@ -88,6 +89,31 @@ class CitedThingMissing(Rule):
             yield from self._test(project, mention, test[1])
         elif dotted and not path:
             yield from self._symbol(project, mention, dotted[1])
+        elif _BARE.fullmatch(text):
+            yield from self._helper(project, mention, text.removesuffix("()"))
+
+    def _helper(self, project: Project, mention: Mention, name: str) -> Iterator[Finding]:
+        """A name that nothing has, but that is spelled almost like a helper of the vocabulary."""
+        known = self._helpers(project)
+        near = nearest(name, known, 0.8) or next(
+            (one for one in sorted(known) if "_" in one and name.startswith(f"{one}_")), None
+        )
+        if name in known or near is None or self._names_a_file(project, name):
+            return
+        if name in project.tree.tests:
+            return
+        yield self.finding(mention.place, f'there is no "{name}"; did you mean "{near}"?')
+
+    @staticmethod
+    def _helpers(project: Project) -> frozenset[str]:
+        vocabulary = project.vocabulary
+        carriers = vocabulary.carriers
+        calls = [*vocabulary.attributes.setters, *vocabulary.gates, *vocabulary.attachers]
+        calls += [*carriers.makers, *carriers.openers, *carriers.accepting]
+        calls += [*carriers.dispatchers, *carriers.keyword_helpers]
+        names = {helper.name for helper in vocabulary.helpers} | {call.name for call in calls}
+        names |= {recorder.name for recorder in vocabulary.recorders}
+        return frozenset(name for name in names if "_" in name)
 
     @staticmethod
     def _is_gone(project: Project, mention: Mention, path: str) -> bool:

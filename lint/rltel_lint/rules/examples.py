@@ -17,13 +17,15 @@ from rltel_lint.project.model import Class, Function, Module
 from rltel_lint.project.resolve import External
 from rltel_lint.project.spans import SpanSite, fill
 from rltel_lint.rules.base import Rule
-from rltel_lint.rules.wording import nearest, quoted
+from rltel_lint.rules.wording import nearest, quoted, shown
+from rltel_lint.values import HOLE, Strings
 from rltel_lint.vocabulary.model import SpanHelper, means
 
 _INVENTED = re.compile(
     r"(?:^|[._])(?:my|your|foo|bar|baz|some|new|xxx|example)(?:[._]|$)|^(?:my|your)", re.IGNORECASE
 )
 _Found = tuple[Place, str, list[tuple[Place, str]]]
+_TAIL = 5
 _KINDS = {"umbrella": "umbrella groups", "leaf": "leaf groups"}
 
 
@@ -182,6 +184,11 @@ class ExampleDisagrees(Rule):
         if opened is None:
             return
         name, group, kind = opened
+        unknown = reader.unknown_constant(site)
+        if unknown is not None:
+            constant, near = unknown
+            hint = f"did you mean {near}?" if near else "correct the example"
+            yield site.place, f"the example uses {constant}, which is no group; {hint}", []
         groups = project.groups
         if kind == "umbrella" and group in groups.names - groups.umbrellas:
             yield (
@@ -197,14 +204,14 @@ class ExampleDisagrees(Rule):
                 "use the umbrella helper",
                 [],
             )
-        real = reader.sites.get(name, [])
+        real = reader.opening(name)
         known = {one.group.exact for one in real if one.group is not None}
         if group and real and None not in known and group not in known:
             yield (
                 site.place,
-                f'the example opens "{name}" under group "{group}", but the code opens it under '
-                f"{quoted(sorted(filter(None, known)))}; correct the example",
-                [(one.place, f'"{name}" is opened here') for one in real[:3]],
+                f'the example opens "{shown(name)}" under group "{group}", but the code opens it '
+                f"under {quoted(sorted(filter(None, known)))}; correct the example",
+                [(one.place, f'"{shown(name)}" is opened here') for one in real[:3]],
             )
 
 
@@ -223,6 +230,42 @@ class _Reader:
                 found.setdefault(name, []).append(site)
         return found
 
+    def opening(self, name: str) -> list[SpanSite]:
+        """The code's sites that open a name, or surely what a name with holes stands for."""
+        if HOLE not in name:
+            return self.sites.get(name, [])
+        tail = name.rpartition(HOLE)[2]
+        if name.count(HOLE) != 1 or len(tail.strip(".")) < _TAIL:
+            return []
+        head = name.partition(HOLE)[0]
+        return [
+            site
+            for site in self._project.spans.sites
+            if site.name.templates
+            and all(t.startswith(head) and t.endswith(tail) for t in site.name.templates)
+        ]
+
+    def unknown_constant(self, site: CallSite) -> tuple[str, str] | None:
+        """A constant of a group class that does not exist, with one that is like it."""
+        for arg in site.call.args:
+            value = arg.value
+            if not isinstance(value, n.Attribute) or not value.attr.isupper():
+                continue
+            owner = (n.dotted(value.base) or "").rpartition(".")[2]
+            values: set[str] = set()
+            for cls in self._project.groups.classes:
+                if cls.name == owner:
+                    if self._project.citations.may_have(cls, value.attr):
+                        return None
+                    values |= set(cls.member_names)
+            for known in self._project.vocabulary.group_classes:
+                if known.name == owner:
+                    values |= set(known.values)
+            if values and value.attr not in values and not _INVENTED.search(value.attr):
+                near = nearest(value.attr, {v for v in values if v.isupper()})
+                return (f"{owner}.{value.attr}", f"{owner}.{near}" if near else "")
+        return None
+
     @cached_property
     def _kinds(self) -> dict[Function, str]:
         """What the project's own helpers are for."""
@@ -235,14 +278,16 @@ class _Reader:
         if helper is not None:
             given = bind(site.call, helper.params, site.scope, site.statement)
             evaluator = self._project.evaluator
-            name = fill(helper.span, helper.params, given, evaluator).exact
+            name = _only(fill(helper.span, helper.params, given, evaluator))
             group = self._group(helper.group or "", helper.params, given)
-            return (name or "", group, helper.kind)
+            return (name, group, helper.kind)
         function = self._own(site)
         if function is None:
             return None
         given = bind(site.call, function.node.params, site.scope, site.statement)
-        name = self._text(given.get("name") or given.get("span_name"))
+        passed = given.get("name") or given.get("span_name")
+        known = passed is not None and passed.expr is not None
+        name = _only(self._project.evaluator.passed(passed)) if known and passed else ""
         return (name, self._of_group(given.get("group")), self._kinds.get(function, ""))
 
     def _helper(self, site: CallSite) -> SpanHelper | None:
@@ -305,6 +350,12 @@ class _Reader:
         if passed is None or passed.expr is None:
             return ""
         return self._project.evaluator.passed(passed).exact or ""
+
+
+def _only(value: Strings) -> str:
+    """The one template of a name; empty for several, or for one of which nothing is known."""
+    (first,) = value.templates if len(value.templates) == 1 else ("",)
+    return first if first.strip(HOLE) else ""
 
 
 def _is_open(expr: n.Expr) -> bool:

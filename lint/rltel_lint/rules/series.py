@@ -273,6 +273,25 @@ class MetricClaimedTwice(Rule):
                         "keep one row",
                         [(other.place, "the other row")],
                     )
+        yield from self._recorded(project)
+
+    def _recorded(self, project: Project) -> Iterator[Finding]:
+        """Rows that are recorded by hand may be repeated, if they say the same."""
+        by_name: dict[str, list[MetricRow]] = defaultdict(list)
+        for row in project.metrics.recorded:
+            if row.name and not row.library:
+                by_name[row.name].append(row)
+        for name, rows in by_name.items():
+            for row in rows[1:]:
+                other = next((o for o in rows if _both_loaded(project, o, row)), None)
+                if other is None or (other.kind, other.unit) == (row.kind, row.unit):
+                    continue
+                yield self.finding(
+                    row.place,
+                    f'series "{name}" is declared twice, as {_described(other)} and as '
+                    f"{_described(row)}, so that registering fails; keep one row",
+                    [(other.place, "the other row")],
+                )
 
 
 class NothingRecorded(Rule):
@@ -363,6 +382,11 @@ class NothingRecorded(Rule):
                     site.scope.place(key),
                     f'"{exact}" is recorded, but no row declares it, so it is dropped; {hint}',
                 )
+
+
+def _described(row: MetricRow) -> str:
+    unit = f" in {row.unit}" if row.unit else " without a unit"
+    return f"{row.kind or 'a metric'}{unit}"
 
 
 def _rows(project: Project) -> list[MetricRow]:

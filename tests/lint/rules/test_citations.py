@@ -77,6 +77,8 @@ CITED = {
     "a re-export": ("pkg.again.Drawer.rate", "pkg.again.Sampler.rate"),
     "of a package": ("pkg.VERSION", "pkg.VERSIONS"),
     "made on demand": ("pkg.listed.made", "pkg.listed.mode"),
+    "a helper": ("managed_span", "manage_span"),
+    "a helper with more words": ("umbrella_span", "umbrella_span_later"),
     "with a tilde": ("~pkg.sampling.draw", "~pkg.sampling.drew"),
     "a path": ("pkg/sampling.py", "pkg/sampler.py"),
     "a path with a line": ("pkg/sampling.py:3", "pkg/sampler.py:3"),

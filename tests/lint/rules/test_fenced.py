@@ -67,6 +67,11 @@ EXAMPLES = {
         "managed_span(name='rl.grpo.reward', group='reward')",
         "managed_span(name='rl.grpo.reward', group='logprob')",
     ),
+    "a constant": ("managed_span(G.REWARD, 'rl.n')", "managed_span(RLSpanGroup.REWARDS, 'rl.n')"),
+    "a name with a hole": (
+        "managed_span(G.REWARD, f'rl.{algorithm}.reward')",
+        "managed_span(G.LOGPROB, f'rl.{algorithm}.reward')",
+    ),
     "own helper": ("opened('reward', 'rl.twice')", "opened('advantage', 'rl.twice')"),
     "umbrella": ("umbrella_span(G.U_STEP, 'rl.grpo.step')", "managed_span(G.STEP, 'rl.grpo.step')"),
     "leaf": ("managed_span(G.REWARD, 'rl.new')", "umbrella_span(G.REWARD, 'rl.new')"),

@@ -246,3 +246,19 @@ def test_fields_of_a_mapping_are_arguments_of_its_recorder() -> None:
 def test_marks() -> None:
     files = project(MetricNeverRecorded.bad)
     assert reported(lint(files, MetricNeverRecorded)) == marked(files)
+
+
+@pytest.mark.parametrize(
+    ("second", "expected"),
+    [
+        ("RecordedMetric('rl.queue.length', 'gauge', 's')", 0),
+        ("RecordedMetric('rl.queue.age', 'counter', 's')", 0),
+        ("RecordedMetric('rl.queue.length', 'counter', 's')", 1),
+        ("RecordedMetric('rl.queue.length', 'gauge')", 1),
+    ],
+)
+def test_a_row_that_is_repeated_says_the_same(second: str, expected: int) -> None:
+    head = "from rl_telemetry.metrics import RecordedMetric, register_recorded_metrics\n"
+    first = "RecordedMetric('rl.queue.length', 'gauge', 's')"
+    code = f"{head}register_recorded_metrics([{first}])\nregister_recorded_metrics([{second}])\n"
+    assert len(lint({"m.py": code}, MetricClaimedTwice)) == expected
