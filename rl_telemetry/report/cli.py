@@ -113,6 +113,9 @@ def _report(options: argparse.Namespace) -> None:
 
 
 def _scan(paths: Sequence[Path]) -> Scan:
+    from rich.console import Console
+    from rich.progress import track
+
     from rl_telemetry.report import files
     from rl_telemetry.report.scan import Scan
 
@@ -121,7 +124,10 @@ def _scan(paths: Sequence[Path]) -> Scan:
     except files.PathError as error:
         raise ReportError(str(error)) from None
     scan = Scan()
-    for path in found:
+    shown = Console(stderr=True)
+    for path in track(
+        found, "reading", console=shown, transient=True, disable=not sys.stderr.isatty()
+    ):
         scan.add_file(path)
     return scan
 

@@ -6,10 +6,9 @@ strings or numbers, and fields with their default value are left out.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Iterator
 from typing import Any, Final, NamedTuple
-
-import orjson
 
 from rl_telemetry.buckets import RL_BUCKET_ATTR, RL_EFFICIENCY_CATEGORY_ATTR
 from rl_telemetry.report.text import printable
@@ -18,6 +17,8 @@ RL_ITERATION: Final = "rl.iteration"
 TRUNCATED: Final = "nemo.span.truncated"
 _SIGNALS: Final = ("resourceSpans", "resourceMetrics", "resourceLogs")
 _ERROR_STATUS: Final = 2
+_MAX_TIME: Final = 2**64 - 1
+_MAX_STEP: Final = 2**63 - 1
 
 Complain = Callable[[str], None]
 
@@ -69,7 +70,7 @@ def decode(data: bytes, complain: Complain) -> Iterator[tuple[Process, Span]]:
         LineError: If the line is no OTLP JSON.
     """
     try:
-        content = orjson.loads(data)
+        content = json.loads(data)
     except (ValueError, RecursionError):
         raise LineError("not JSON") from None
     if not isinstance(content, dict) or not any(signal in content for signal in _SIGNALS):
@@ -101,10 +102,10 @@ def _span(raw: dict[str, Any], complain: Complain) -> Span | None:
         start, end = int(raw["startTimeUnixNano"]), int(raw["endTimeUnixNano"])
         name = raw["name"]
         tags = _tags(raw.get("attributes"))
-    except (KeyError, TypeError, ValueError, AttributeError):
+    except (KeyError, TypeError, ValueError, AttributeError, OverflowError):
         complain("a span without name, begin or end, or with odd attributes; skipped")
         return None
-    if not isinstance(name, str) or not 0 < start <= end:
+    if not isinstance(name, str) or not 0 < start <= end <= _MAX_TIME:
         complain("a span that has no name or ends before it begins; skipped")
         return None
     status = raw.get("status")
@@ -133,10 +134,13 @@ def _whole_number(value: Any, complain: Complain) -> int | None:
     if value is None:
         return None
     try:
-        return int(value)
+        number = int(value)
     except (TypeError, ValueError, OverflowError):
-        complain(f"{RL_ITERATION} is no whole number; counted outside steps")
-        return None
+        number = -1
+    if 0 <= number <= _MAX_STEP:
+        return number
+    complain(f"{RL_ITERATION} is no whole number from 0; counted outside steps")
+    return None
 
 
 def _text(value: Any) -> str | None:

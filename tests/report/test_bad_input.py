@@ -92,6 +92,10 @@ def test_an_unknown_bucket_is_named_and_counted_apart(folder: Path) -> None:
         {"attributes": [{"key": "rl.iteration"}]},
         {"attributes": [{"key": [], "value": {"intValue": "1"}}]},
         {"attributes": 5},
+        {"endTimeUnixNano": "9" * 400},
+        {"endTimeUnixNano": float("inf")},
+        {"attributes": [{"key": "rl.iteration", "value": {"intValue": "9" * 400}}]},
+        {"attributes": [{"key": "rl.iteration", "value": {"intValue": "-1"}}]},
         {"attributes": [{"key": "rl.iteration", "value": {"stringValue": "x"}}]},
     ],
 )

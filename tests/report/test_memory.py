@@ -18,7 +18,7 @@ ALLOWED_MB = 25
 _MEASURED = """
 import sys
 from pathlib import Path
-import orjson, rich.console, rich.table
+import rich.console, rich.table
 from rl_telemetry.report import cli, page, scan, terminal, waterfall
 def peak_mb():
     status = Path("/proc/self/status").read_text()
