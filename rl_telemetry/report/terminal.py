@@ -67,9 +67,14 @@ def render(run: Run, driver: Driver, *, every_step: bool, width: int, colour: bo
     return "\n".join(line.rstrip() for line in capture.get().split("\n"))
 
 
+def _table(title: str) -> Table:
+    # Narrow enough for eight columns on a terminal of 80.
+    return Table(title=title, title_justify="left", box=box.SIMPLE_HEAD, collapse_padding=True)
+
+
 def _goodput(driver: Driver, limit: int) -> Table:
     shown = shown_buckets(driver)
-    table = Table(title="Goodput of the driver, seconds", title_justify="left", box=box.SIMPLE_HEAD)
+    table = _table("Goodput of the driver, seconds")
     table.add_column("step", justify="right", no_wrap=True)
     table.add_column("wall", justify="right")
     for position in shown:
@@ -103,12 +108,12 @@ def _goodput(driver: Driver, limit: int) -> Table:
 
 def _waits(run: Run, driver: Driver) -> Table:
     ranked = run.ranked_waits(driver)
-    table = Table(title="Idle time by cause", title_justify="left", box=box.SIMPLE_HEAD)
-    table.add_column("cause")
-    table.add_column("process")
+    table = _table("Idle time by cause")
+    table.add_column("cause", overflow="fold")
+    table.add_column("process", overflow="fold")
     table.add_column("seconds", justify="right")
     table.add_column("spans", justify="right")
-    table.add_column("of the driver's wall", justify="right")
+    table.add_column("share of wall", justify="right")
     wall = driver.total().wall
     for cause, wait in ranked[:MAX_WAITS]:
         is_drivers = cause.process.key == driver.process.key
