@@ -25,6 +25,7 @@ _TOO_DEEP = "it is nested too deeply to be read"
 _MOST_BRACKETS = 200
 """CPython takes no more; libcst, which takes over from it, would end the process at some point."""
 
+_WORD = re.compile(r"[^\W\d]\w*")
 _Definition = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
 
 
@@ -74,6 +75,11 @@ class Unit:
         if self._lowered is None:
             self._lowered = self._lower()
         return self._lowered
+
+    @cached_property
+    def words(self) -> frozenset[str]:
+        """Every identifier-like word in the text, those in strings and comments too."""
+        return frozenset(_WORD.findall(self.text))
 
     @property
     def key(self) -> str:
@@ -140,6 +146,15 @@ class SourceFacts:
         problem = SyntaxProblem(line, message)
         if problem not in self.problems:
             self.problems.append(problem)
+
+    @cached_property
+    def words(self) -> frozenset[str]:
+        """Every identifier-like word in the text, those in strings and comments too."""
+        return frozenset(_WORD.findall(self.text))
+
+    def mentions(self, words: Iterable[str]) -> bool:
+        """Whether all of these stand in the text: names as a whole, anything else anywhere."""
+        return all(w in self.words if w.isidentifier() else w in self.text for w in words)
 
     @cached_property
     def lines(self) -> list[str]:

@@ -78,7 +78,8 @@ class CallFinder:
         """Yields the units that mention one of the words or a local alias of one.
 
         Args:
-            words: Each a word, or several that must all stand in the file, the last in the unit.
+            words: Each a name, or several words that must all stand in the file, the last, a
+                name, in the unit.
         """
         for module, unit, _ in self._mentioning(words):
             yield module, unit
@@ -95,9 +96,8 @@ class CallFinder:
     ) -> Iterator[tuple[Module, Unit, frozenset[str]]]:
         wanted = [(word,) if isinstance(word, str) else word for word in words]
         for module, here in self._words_by_module(wanted).items():
-            pattern = _any_of(here)
             for unit in module.facts.all_units():
-                if pattern.search(unit.text):
+                if not here.isdisjoint(unit.words):
                     yield module, unit, here
 
     def _words_by_module(self, wanted: list[Words]) -> dict[Module, frozenset[str]]:
@@ -105,8 +105,7 @@ class CallFinder:
         found: dict[Module, frozenset[str]] = {}
         todo: list[tuple[Module, set[str]]] = []
         for module in self._modules:
-            text = module.facts.text
-            last = {group[-1] for group in wanted if all(word in text for word in group)}
+            last = {group[-1] for group in wanted if module.facts.mentions(group)}
             if last:
                 todo.append((module, last))
         while todo:
@@ -125,11 +124,13 @@ class CallFinder:
         todo = list(here)
         while todo:
             word = todo.pop()
+            if word not in module.facts.words:
+                continue
             pattern = _named_as_a_whole(word)
             if not pattern.search(module.facts.text):
                 continue
             for unit in module.facts.all_units():
-                if pattern.search(unit.text):
+                if word in unit.words and pattern.search(unit.text):
                     for alias in _aliases(unit, word):
                         if alias not in here:
                             here.add(alias)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from functools import cache
 
 from rltel_lint.facts import nodes as n
 from rltel_lint.facts.source import Unit
@@ -63,13 +64,14 @@ class Invocations:
 
     def _units_calling(self, name: str) -> Iterator[tuple[Module, Unit]]:
         for module in self._modules:
-            text = module.facts.text
-            if name in text:
-                pattern = _pattern(module, name)
-                if pattern.search(text):
-                    for unit in module.facts.all_units():
-                        if pattern.search(unit.text):
-                            yield module, unit
+            if name not in module.facts.words:
+                continue
+            words = _words(module, name)
+            pattern = _pattern(words)
+            if pattern.search(module.facts.text):
+                for unit in module.facts.all_units():
+                    if not words.isdisjoint(unit.words) and pattern.search(unit.text):
+                        yield module, unit
 
     def _calls(self, site: CallSite, target: Function | Class, loose: bool) -> bool:
         if target in self._finder.called(site):
@@ -114,6 +116,7 @@ def _last_name(func: n.Expr) -> str:
     return func.id if isinstance(func, n.Name) else ""
 
 
-def _pattern(module: Module, name: str) -> re.Pattern[str]:
-    words = "|".join(re.escape(word) for word in sorted(_words(module, name)))
-    return re.compile(rf"(?<!def )(?<!class )\b(?:{words})\b\s*(?:\(|\.remote\b|\.options\b)")
+@cache
+def _pattern(words: frozenset[str]) -> re.Pattern[str]:
+    either = "|".join(re.escape(word) for word in sorted(words))
+    return re.compile(rf"(?<!def )(?<!class )\b(?:{either})\b\s*(?:\(|\.remote\b|\.options\b)")
