@@ -53,7 +53,7 @@ def declared(tree: Tree) -> Iterator[Mutant]:
                     detail=text, more=way.more,
                 )  # fmt: skip
         holder = source.parents.get(call)
-        if isinstance(holder, (ast.List, ast.Tuple)):
+        if isinstance(holder, (ast.List, ast.Tuple)) and key is not None:
             end = source.span(call)[1]
             twice = (end, end, f", {source.segment(call)}")
             yield in_source("DUP", "series declared twice", "505", source, call.lineno, [twice])

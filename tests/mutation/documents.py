@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections import Counter
 from collections.abc import Iterator
 
 from tests.mutation.mutants import Mutant, in_line, in_row, mutator
@@ -39,7 +38,8 @@ def rows(tree: Tree) -> Iterator[Mutant]:
                 continue
             kind = "DOCREF" if "903" in codes else "SET"
             for name in _ticked(cell)[:1]:
-                if kind == "DOCREF" or _own(tree, name):
+                is_read = name in tree.vocabulary.environment
+                if is_read if kind == "DOCREF" else _own(tree, name):
                     new = f"{name}_DRIFTED" if name.isupper() else f"{name}_drifted"
                     yield in_row(kind, what, codes, tree, row, f"`{name}`", f"`{new}`")
 
@@ -110,6 +110,7 @@ def reserved(tree: Tree) -> Iterator[Mutant]:
 def examples(tree: Tree) -> Iterator[Mutant]:
     """A fenced example that disagrees with the code."""
     members = {n for c in tree.vocabulary.group_classes for n in c.values}
+    tops = {source.path.partition("/")[0] for source in tree.sources}
     leaves = sorted(n for n in members if f"U_{n}" not in members and not n.startswith("U_"))
     for document in tree.documents:
         for number, line in enumerate(document.lines, 1):
@@ -122,6 +123,8 @@ def examples(tree: Tree) -> Iterator[Mutant]:
                     text = line.replace(match[0], f"{match[1]}.{other}", 1)
                     yield in_line("DOCREF", "group of an example changed", "901 902 104 401 402", document, number, text)
             for match in re.finditer(r"from (\w[\w.]*) import (\w+)", line):
+                if match[1].partition(".")[0] not in tops:
+                    continue
                 text = line.replace(match[0], f"from {match[1]} import {match[2]}_drifted", 1)
                 yield in_line("DOCREF", "import of an example misspelled", "901 902", document, number, text)
 
@@ -130,9 +133,7 @@ def examples(tree: Tree) -> Iterator[Mutant]:
 def citations(tree: Tree) -> Iterator[Mutant]:
     """A cited file or symbol does not exist."""
     paths = set(tree.texts)
-    defined = Counter(
-        getattr(node, "name", "") for source in tree.sources for node in source.tree.body
-    )
+    tops = {source.path.partition("/")[0].removesuffix(".py") for source in tree.sources}
     for document in tree.documents:
         for number, line in enumerate(document.lines, 1):
             if number in document.fenced:
@@ -141,9 +142,8 @@ def citations(tree: Tree) -> Iterator[Mutant]:
                 if name in paths:
                     new = re.sub(r"(\w+)(\.\w+)$", r"\1_drifted\2", name)
                     yield _cited(document, number, line, name, new, "file")
-                elif defined.get(name.removesuffix("()")) == 1 and "_" in name:
-                    new = f"{name.removesuffix('()')}_drifted{'()' if name.endswith('()') else ''}"
-                    yield _cited(document, number, line, name, new, "symbol")
+                elif re.fullmatch(r"\w+(\.\w+)+", name) and name.partition(".")[0] in tops:
+                    yield _cited(document, number, line, name, f"{name}_drifted", "symbol")
 
 
 def _cited(d: Document, number: int, line: str, old: str, new: str, what: str) -> Mutant:

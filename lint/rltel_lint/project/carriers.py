@@ -168,6 +168,7 @@ class CarrierFacts:
         for method in (*self.accepting, *self.opening):
             is_constructor = method.name == "__init__" and method.holder is not None
             names.add(method.holder.name if is_constructor and method.holder else method.name)
+        names |= {method.holder.name for method in self.able_constructors if method.holder}
         carried = Carried(self._vocabulary.carriers, self._resolver, self._evaluator, self._origins)
         targets = TargetFinder(
             self._resolver, self._evaluator, self._origins, self.classes, self._accepting
@@ -256,6 +257,42 @@ class CarrierFacts:
                         yield site
 
     # -- constructors -------------------------------------------------------------------
+
+    @cached_property
+    def able_constructors(self) -> frozenset[Method]:
+        """The constructors of actors that take a carrier, but are meant to do without as well."""
+        found = set()
+        for cls in self.classes.classes:
+            if not self.is_library(cls.module):
+                method = self._accepting.method(cls, "__init__")
+                if method is not None and method.accepts == "unknown" and not method.swallows:
+                    found.add(method)
+        return frozenset(found)
+
+    def built_unlike_others(self) -> Iterator[tuple[Dispatch, Dispatch]]:
+        """Yields actors built without a carrier, and one built with one beside or likewise.
+
+        Where no actor of the kind is sent one, that is how the project wants it.
+        """
+        built = [
+            dispatch
+            for dispatch in self.dispatches
+            if dispatch.targets.certain
+            and dispatch.methods
+            and self.able_constructors.issuperset(dispatch.methods)
+        ]
+        sent = [dispatch for dispatch in built if dispatch.sent == "yes"]
+        for dispatch in built:
+            if dispatch.sent != "no":
+                continue
+            alike = [
+                other
+                for other in sent
+                if other.place.path == dispatch.place.path
+                or not set(other.methods).isdisjoint(dispatch.methods)
+            ]
+            if alike:
+                yield dispatch, alike[0]
 
     @cached_property
     def constructions(self) -> tuple[Construction, ...]:

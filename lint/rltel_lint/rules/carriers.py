@@ -406,7 +406,9 @@ class BuiltWithoutCarrier(Rule):
     default, nothing fails, and the actor's spans start traces of their own.
 
     Pass the carrier of the span that the actor belongs to, captured where that span is open:
-    `Collector.remote(..., trace_carrier=current_trace_carrier())`.
+    `Collector.remote(..., trace_carrier=current_trace_carrier())`. A constructor with
+    `@traced_worker_init` may do without; it is reported where the same class, or another one in
+    the same file, is built with a carrier.
     """
 
     code = "RLT305"
@@ -466,6 +468,14 @@ class BuiltWithoutCarrier(Rule):
                 f"its spans start a new trace; pass {name}={value}",
                 [(built.constructor.place(built.parameter), "taken here")],
                 send_carrier(project, built.at, name),
+            )
+        for dispatch, other in facts.built_unlike_others():
+            yield self.finding(
+                dispatch.place,
+                f"{dispatch.methods[0].label} can take a trace context and is not sent one here, "
+                "unlike others that are built with it, so its span starts a new trace; "
+                f"{_remedy(project.vocabulary.carriers)}",
+                [(other.place, "one is sent here")],
             )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from functools import cache
 
@@ -243,6 +244,7 @@ class ReservedSpanEmitted(Rule):
                 site
                 for site in project.spans.sites
                 if any(overlap(name, literal) for literal in site.name.literals)
+                or _same_pattern(name, site)
             ]
             if sites and not _active_elsewhere(project, "span", name):
                 yield self.finding(
@@ -262,6 +264,14 @@ class ReservedSpanEmitted(Rule):
                     "describe it, or remove the spans",
                     [(place, "used here") for place in places[:3]],
                 )
+
+
+def _same_pattern(name: str, site: SpanSite) -> bool:
+    """Whether a documented name has its placeholders where a span's name has its holes."""
+    documented = re.sub(r"\*+", "*", name)
+    return not documented.endswith("*") and any(
+        re.sub(r"\*+", "*", pattern) == documented for pattern in site.name.patterns
+    )
 
 
 class SpanUnderTwoGroups(Rule):

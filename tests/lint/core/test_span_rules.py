@@ -235,6 +235,17 @@ def test_a_group_chosen_at_run_time_is_no_second_group() -> None:
     assert codes({"train.py": TRAIN + again, "docs/a.md": rows("rl.grpo.reward")}) == []
 
 
+def test_a_reserved_row_with_a_placeholder() -> None:
+    source = TRAIN + (
+        "\ndef job(config):\n"
+        '    managed_span(RLSpanGroup.REWARD, f"rl.{config.name}.job")\n'
+    )
+    page = rows("rl.grpo.reward") + "\n| Span | Means |\n|---|---|\n| `rl.<algo>.job` | {} |\n"
+    found = check({"train.py": source, "docs/a.md": page.format("*reserved*")}, spans.ReservedSpanEmitted)
+    assert [one.code for one in found] == ["RLT103"]
+    assert not check({"train.py": source, "docs/a.md": page.format("it")}, spans.ReservedSpanEmitted)
+
+
 def test_a_choice_of_groups_against_the_row() -> None:
     choice = TRAIN.replace(
         'managed_span(RLSpanGroup.REWARD,',
