@@ -23,6 +23,7 @@ _TOP: Final = 12
 _LANE_LEFT: Final = 150
 _ROW: Final = 18
 _CHARACTER: Final = 6.4  # width of a character in a bar, about
+_LARGE: Final = 1.35  # of one beside the bars, in those
 
 
 def ticks(longest: float, count: int = 5) -> list[float]:
@@ -104,7 +105,9 @@ def lanes(parent: ET.Element, waterfall: Waterfall) -> None:
         if number % 2 == 0:
             add(drawing, "rect", class_="band", x=0, y=y - 5, width=WIDTH, height=lane_height)
         name = "driver" if number == 0 and lane.process.group is None else lane.process.label
-        label = add(drawing, "text", _fitted(name, _LANE_LEFT - 14), class_="lane", x=8, y=y + 13)
+        label = add(
+            drawing, "text", _fitted(name, (_LANE_LEFT - 14) / _LARGE), class_="lane", x=8, y=y + 13
+        )
         add(label, "title", name)
         for bar in lane.bars:
             _span(drawing, bar, lane, waterfall, scale, y)
@@ -166,9 +169,9 @@ def ranked_waits(parent: ET.Element, run: Run, driver: Driver) -> None:
         y = number * 30 + 4
         is_drivers = cause.process.key == driver.process.key
         who = "driver" if is_drivers else cause.process.label
-        label = add(drawing, "text", _fitted(f"{cause.name}  ({who})", 300), x=0, y=y + 16)
+        label = add(drawing, "text", _fitted(f"{cause.name}  ({who})", 300 / _LARGE), x=0, y=y + 16)
         add(label, "title", f"{cause.name}\n{cause.process.label}")
-        width = max(1.0, 500 * wait.nanoseconds / longest)
+        width = max(1.0, 440 * wait.nanoseconds / longest)
         kind = "b-idle" if is_drivers else "b-idle elsewhere"
         add(drawing, "rect", class_=kind, x=310, y=y, width=width, height=22, rx=2)
         text = f"{seconds(wait.nanoseconds)} s in {counted(wait.spans, 'span')}"

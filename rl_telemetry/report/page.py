@@ -74,7 +74,7 @@ def _section(main: ET.Element, section: Section) -> None:
     )
     _tiles(main, driver)
     _goodput(main, driver)
-    _waterfall(main, section.waterfall, len(driver.steps))
+    _waterfall(main, section.waterfall, driver)
     _waits(main, run, driver)
 
 
@@ -128,7 +128,7 @@ def _table(parent: ET.Element, driver: Driver) -> None:
     row("all", driver.total())
 
 
-def _waterfall(main: ET.Element, waterfall: Waterfall, steps: int) -> None:
+def _waterfall(main: ET.Element, waterfall: Waterfall, driver: Driver) -> None:
     box = add(main, "section")
     add(box, "h2", f"Step {waterfall.step}")
     add(
@@ -136,7 +136,7 @@ def _waterfall(main: ET.Element, waterfall: Waterfall, steps: int) -> None:
         "p",
         f"What each process did in the {seconds(waterfall.end - waterfall.start)} s of the step. "
         "Pale spans belong to another step or to none. Point at a span for more; --step N draws "
-        f"another of the {steps:,}.",
+        f"another of the {len(driver.steps):,}.",
         class_="quiet",
     )
     left_out = []
@@ -147,15 +147,15 @@ def _waterfall(main: ET.Element, waterfall: Waterfall, steps: int) -> None:
     if left_out:
         add(box, "p", f"Too many to draw: {' and '.join(left_out)}.", class_="quiet")
     if waterfall.lanes:
-        _legend(box)
+        _legend(box, shown_buckets(driver))
         charts.lanes(add(box, "div", class_="drawing"), waterfall)
     else:
         add(box, "p", "No spans overlap it.")
 
 
-def _legend(parent: ET.Element) -> None:
+def _legend(parent: ET.Element, shown: list[int]) -> None:
     legend = add(parent, "p", class_="legend")
-    for kind in (*BUCKETS[:-1], charts.NO_BUCKET):
+    for kind in (*(BUCKETS[n] for n in shown), charts.NO_BUCKET):
         add(
             legend, "span", "in no bucket" if kind == charts.NO_BUCKET else kind, class_=f"k-{kind}"
         )

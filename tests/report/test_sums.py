@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from rl_telemetry.report.goodput import BUCKETS, Driver, rows
 from rl_telemetry.report.scan import Scan
-from tests.report.otlp_files import MS, line, span
+from tests.report.otlp_files import MS, line, report, span
 
 
 class Piece(NamedTuple):
@@ -80,3 +80,16 @@ def test_sums_of_buckets_are_sums_of_spans(
             assert sum(row.step.wall for row in grouped) == total.wall
     has_steps = any(p.step is not None and not p.worker for p in pieces)
     assert len(found) == has_steps
+
+
+@settings(max_examples=40, deadline=None)
+@given(PIECES)
+def test_any_run_makes_a_page_or_says_why_not(pieces: list[Piece]) -> None:
+    has_steps = any(p.step is not None and not p.worker for p in pieces)
+    with TemporaryDirectory() as folder:
+        (Path(folder) / "run.jsonl").write_text("".join(piece.text() for piece in pieces))
+        page = Path(folder) / "page.html"
+        result = report(folder, "--html", page)
+        assert page.exists() == has_steps
+        assert result.returncode == (0 if has_steps else 2)
+        assert result.stderr.count("error: ") == (0 if has_steps else 1)

@@ -32,13 +32,15 @@ def test_a_run_of_the_trainer_is_reported(tmp_path: Path) -> None:
     assert f"{STEPS} steps" in result.stdout
     assert f"page: {page}" in result.stdout
     # The trainer's own clock and the report, which knows only its spans, agree.
-    for bucket, seconds in re.findall(r"│ (\w+) +│ +([\d.]+) │", run.stdout):
-        assert abs(total(tmp_path, bucket) - float(seconds)) < 0.1, (bucket, seconds)
-    text = page.read_text()
-    lanes = re.findall(r'class="lane"[^>]*>([^<]*)<', text)
+    summary = re.findall(r"│ (\w+) +│ +([\d.]+) │", run.stdout)
+    assert [bucket for bucket, _ in summary] == ["productive", "overhead", "idle", "wasted"]
+    for bucket, text in summary:
+        assert abs(total(tmp_path, bucket) - float(text)) < 0.2 + 0.1 * float(text), summary
+    html = page.read_text()
+    lanes = re.findall(r'class="lane"[^>]*>([^<]*)<', html)
     assert lanes[0] == "driver"
     assert {"policy 0", "policy 1"} <= set(lanes)
-    assert "idle/refit_bubble" in text
+    assert "idle/refit_bubble" in html
 
 
 def total(folder: Path, bucket: str) -> float:
