@@ -12,7 +12,7 @@ import ast
 import re
 import symtable
 import warnings
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
@@ -26,6 +26,7 @@ _MOST_BRACKETS = 200
 """CPython takes no more; libcst, which takes over from it, would end the process at some point."""
 
 _WORD = re.compile(r"[^\W\d]\w*")
+_ALIAS = re.compile(r"\b(\w+)\s+as\s+(\w+)")
 _Definition = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
 
 
@@ -151,6 +152,14 @@ class SourceFacts:
     def words(self) -> frozenset[str]:
         """Every identifier-like word in the text, those in strings and comments too."""
         return frozenset(_WORD.findall(self.text))
+
+    @cached_property
+    def aliases(self) -> Mapping[str, frozenset[str]]:
+        """For every ``name as alias`` in the text, the aliases of each name."""
+        found: dict[str, set[str]] = {}
+        for name, alias in _ALIAS.findall(self.text):
+            found.setdefault(name, set()).add(alias)
+        return {name: frozenset(aliases) for name, aliases in found.items()}
 
     def mentions(self, words: Iterable[str]) -> bool:
         """Whether all of these stand in the text: names as a whole, anything else anywhere."""

@@ -103,8 +103,7 @@ class Invocations:
 
 def _words(module: Module, name: str) -> frozenset[str]:
     """A name and what the module's imports call it instead."""
-    aliases = re.findall(rf"\b{re.escape(name)}\s+as\s+(\w+)", module.facts.text)
-    return frozenset([name, *aliases])
+    return module.facts.aliases.get(name, frozenset()) | {name}
 
 
 def _last_name(func: n.Expr) -> str:

@@ -40,7 +40,7 @@ def nearest(name: str, candidates: Iterable[str], cutoff: float = 0.65) -> str |
     """
     best, score = None, cutoff
     for candidate in sorted(set(candidates) - {name}):
-        likeness = _likeness(name, candidate)
+        likeness = _likeness(name, candidate, score)
         if likeness > score:
             best, score = candidate, likeness
     return best
@@ -49,10 +49,11 @@ def nearest(name: str, candidates: Iterable[str], cutoff: float = 0.65) -> str |
 def all_near(name: str, candidates: Iterable[str], cutoff: float = 0.65) -> list[str]:
     """Returns every candidate that :func:`nearest` would take if there were no better one."""
     others = sorted(set(candidates) - {name})
-    return [other for other in others if _likeness(name, other) > cutoff]
+    return [other for other in others if _likeness(name, other, cutoff) > cutoff]
 
 
-def _likeness(one: str, two: str) -> float:
+def _likeness(one: str, two: str, least: float) -> float:
+    """How alike two names are, from 0 to 1; a lower bound where that is not above ``least``."""
     head_one, dot_one, rest_one = one.partition(".")
     head_two, dot_two, rest_two = two.partition(".")
     if dot_one and dot_two and head_one == head_two:
@@ -61,4 +62,7 @@ def _likeness(one: str, two: str) -> float:
     shared = len(words_one & words_two) / len(words_one | words_two)
     tails = [re.split(r"[./]", text)[-1] for text in (one, two)]
     ending = 0.7 if tails[0] == tails[1] and len(tails[0]) > 3 else 0.0
-    return max(difflib.SequenceMatcher(None, one, two).ratio(), shared, ending)
+    letters = difflib.SequenceMatcher(None, one, two)
+    if letters.real_quick_ratio() <= least or letters.quick_ratio() <= least:
+        return max(shared, ending)
+    return max(letters.ratio(), shared, ending)
