@@ -70,6 +70,7 @@ def main(logger, batches):
     init_telemetry_driver({{}}, "{b}")
     with umbrella_span(RLSpanGroup.U_JOB, "rl.{b}.job"):
         worker = {A}Worker.remote(4, **trace_context_kwargs())
+        spare = {A}Worker.remote(1, **trace_context_kwargs())
         for step, batch in enumerate(batches):
             ray.get(dispatch_with_trace_context(worker.{c}, batch))
             total = {e}(batch)
@@ -83,6 +84,7 @@ def main(logger, batches):
         thread.start()
         thread.join()
         flush_and_kill(worker)
+        flush_and_kill(spare)
 
 
 if __name__ == "__main__":

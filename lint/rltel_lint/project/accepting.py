@@ -203,7 +203,17 @@ class Accepting:
             for helper in self._vocabulary.helpers
             if helper.use == "decorator"
         )
-        return self._means(decorator, scope, helpers)
+        if self._means(decorator, scope, helpers):
+            return True
+        func = decorator.func if isinstance(decorator, n.Call) else decorator
+        return any(
+            self._means(call.func, entity, helpers)
+            for entity in self._resolver.of(func, scope)
+            if isinstance(entity, Function)
+            for statement in entity.paths
+            for call in own_nodes(statement)
+            if isinstance(call, n.Call)
+        )
 
     def mentions_carriers(self, function: Function) -> bool:
         """Whether the text of a function names a carrier's keyword, opener or decorator."""

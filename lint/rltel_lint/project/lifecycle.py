@@ -153,7 +153,15 @@ class Lifecycle:
             for entity in self._resolver.of(func, method.parent or method.module):
                 if isinstance(entity, Function) and self._wraps_a_start(entity):
                     return True
+                if entity in self._starter_makers:
+                    return True
         return self.starts(method)
+
+    @cached_property
+    def _starter_makers(self) -> frozenset[object]:
+        """Functions of the project that use a worker decorator, to make one of their own."""
+        used = self.flow.uses(self._known.worker_decorators)
+        return frozenset(scope for scope, _, _ in used if isinstance(scope, Function))
 
     def _wraps_a_start(self, decorator: Function) -> bool:
         return any(
