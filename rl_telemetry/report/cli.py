@@ -192,10 +192,10 @@ def _section(scan: Scan, run: Run, driver: Driver, wanted: int | None) -> Sectio
         number = wanted
     elif wanted is not None:
         _note(f"driver {driver.process.label} has no step {wanted}; step {number} is drawn")
-    step = driver.steps[number]
-    spans = scan.spans_between(step.first, step.last, run.id)
+    begin, end = driver.steps[number].window
+    spans = scan.spans_between(begin, end, run.id)
     others = run.other_drivers(driver)
-    drawn = arrange(spans, number, step.first, step.last, driver.process, others)
+    drawn = arrange(spans, number, begin, end, driver.process, others)
     return Section(run, driver, drawn)
 
 

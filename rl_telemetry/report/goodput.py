@@ -33,13 +33,17 @@ class Step:
 
     Attributes:
         measured: Nanoseconds of the spans of the step itself.
-        first: Begin of the step, or of its first bucketed span.
-        last: Its end.
+        begin: Begin of the first of them; 0 when there is none.
+        end: End of the last.
+        first: Begin of the first bucketed span.
+        last: End of the last.
         is_whole: Whether the step ended, and not the process within it.
         buckets: Nanoseconds by position in ``BUCKETS``.
     """
 
     measured: int = 0
+    begin: int = 0
+    end: int = 0
     first: int = 0
     last: int = 0
     is_whole: bool = False
@@ -48,17 +52,17 @@ class Step:
     @property
     def wall(self) -> int:
         """Nanoseconds of the step; from its first to its last span if it never ended."""
-        return self.measured or self.last - self.first
+        return self.measured if self.begin else self.last - self.first
 
     @property
     def unbucketed(self) -> int:
         """Nanoseconds in no bucket; negative when bucketed spans overlap."""
         return self.wall - sum(self.buckets)
 
-    def cover(self, span: Span) -> None:
-        """Reach over a span of the step."""
-        self.first = min(self.first or span.start, span.start)
-        self.last = max(self.last, span.end)
+    @property
+    def window(self) -> tuple[int, int]:
+        """Begin and end of the step; of its bucketed spans if it never ended."""
+        return (self.begin, self.end) if self.begin else (self.first, self.last)
 
 
 @dataclass(slots=True)
@@ -101,12 +105,14 @@ class Driver:
                 return
             step = self.steps.setdefault(span.iteration, Step())
             step.buckets[position] += span.end - span.start
-            step.cover(span)
+            step.first = min(step.first or span.start, span.start)
+            step.last = max(step.last, span.end)
         elif span.iteration is not None and is_step(span):
             step = self.steps.setdefault(span.iteration, Step())
             step.measured += span.end - span.start
-            step.is_whole = not span.is_truncated
-            step.cover(span)
+            step.begin = min(step.begin or span.start, span.start)
+            if span.end >= step.end:
+                step.end, step.is_whole = span.end, not span.is_truncated
             self.has_step_spans = True
 
     def total(self) -> Step:
@@ -158,7 +164,7 @@ class Run:
         """
         found = [d for d in self._candidates.values() if d.steps]
         found = [d for d in found if d.has_step_spans] or found
-        return sorted(found, key=lambda d: (min(s.first for s in d.steps.values()), d.process.key))
+        return sorted(found, key=lambda d: (min(s.window for s in d.steps.values()), d.process.key))
 
     def other_drivers(self, driver: Driver) -> set[str]:
         """Return the keys of the drivers but this one."""
@@ -220,8 +226,7 @@ def summed(steps: Iterable[Step]) -> Step:
     total = Step(is_whole=True)
     for step in steps:
         total.measured += step.wall
-        total.first = min(total.first or step.first, step.first)
-        total.last = max(total.last, step.last)
+        total.begin = min(total.begin or step.window[0], step.window[0])
         total.is_whole &= step.is_whole
         total.buckets = [a + b for a, b in zip(total.buckets, step.buckets, strict=True)]
     return total

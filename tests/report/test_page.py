@@ -77,6 +77,18 @@ def test_the_step_to_draw_can_be_chosen(folder: Path) -> None:
     assert "<title>rl.policy.forward_backward\n" not in page_of(folder, "--step", "0").read_text()
 
 
+def test_only_what_happened_during_the_step_is_drawn(folder: Path) -> None:
+    early = span("rl.early", 0, 50, 1, "overhead")  # of the step, and before it
+    late = span("rl.late", 120, 130, 9)  # during it, and of another
+    (folder / "more.jsonl").write_text(line(early) + line(late, group="collector"))
+    text = page_of(folder, "--step", "1").read_text()
+    assert "in the 0.300 s of the step" in text
+    assert "<title>rl.early" not in text
+    assert re.search(
+        r'class="span b-none elsewhere"><title>rl.late\n.*\n10.0 ms, from \+20.0', text
+    )
+
+
 _LAYOUT = """
 const box = e => {
   const r = e.getBoundingClientRect();
