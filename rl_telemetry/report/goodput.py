@@ -111,8 +111,11 @@ class Driver:
             step = self.steps.setdefault(span.iteration, Step())
             step.measured += span.end - span.start
             step.begin = min(step.begin or span.start, span.start)
+            if span.end > step.end:
+                step.is_whole = False  # until the last span of it says otherwise
             if span.end >= step.end:
-                step.end, step.is_whole = span.end, not span.is_truncated
+                step.end = span.end
+                step.is_whole |= not span.is_truncated
             self.has_step_spans = True
 
     def total(self) -> Step:

@@ -89,6 +89,16 @@ def test_a_step_that_never_ended_is_marked(tmp_path: Path) -> None:
     assert "* no end of the step was seen" in result.stdout
 
 
+def test_a_step_whose_span_was_cut_short_is_marked(tmp_path: Path) -> None:
+    cut = span("rl.grpo.step", 600, 700, 3)
+    cut["attributes"].append({"key": "nemo.span.truncated", "value": {"boolValue": True}})
+    (small_run(tmp_path) / "more.jsonl").write_text(line(cut))
+    assert rows(report(tmp_path).stdout)["3*"][0] == "0.100"
+    cut["attributes"][-1]["value"]["boolValue"] = False
+    (tmp_path / "more.jsonl").write_text(line(cut))
+    assert rows(report(tmp_path).stdout)["3"][0] == "0.100"
+
+
 def test_without_spans_of_steps_it_says_what_the_wall_is(tmp_path: Path) -> None:
     (tmp_path / "driver.jsonl").write_text(line(*step_spans(0, 0)[:-1]))
     result = report(tmp_path)
