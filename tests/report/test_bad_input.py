@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +12,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from rl_telemetry.report import files
 from rl_telemetry.report.otlp import LineError, decode
 from tests.report.otlp_files import line, report, report_process, small_run, span, step_spans
 
@@ -115,6 +117,29 @@ def test_deep_nesting_and_bytes_that_are_no_text_are_broken_lines(folder: Path) 
     result = report(folder)
     assert result.returncode == 0
     assert f"{folder}/deep.jsonl:1: not JSON; line skipped (1 more" in result.stderr
+
+
+def test_a_line_without_end_does_not_fill_the_memory(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    good = line(*step_spans(3, 600))
+    monkeypatch.setattr(files, "MAX_LINE_BYTES", 16 * 1024)
+    assert notes(folder, "x" * 100_000 + "\n", good, "x" * 16 * 1024) == [
+        ":1: line of more than 64 MiB; skipped (1 more like it in this file)"
+    ]
+    assert "0.700" in report(folder).stdout
+
+
+def test_without_its_library_it_says_what_to_install(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in [name for name in sys.modules if name.split(".")[0] == "rich"]:
+        monkeypatch.delitem(sys.modules, name)
+    for name in ("terminal", "page", "charts"):
+        monkeypatch.delitem(sys.modules, f"rl_telemetry.report.{name}", raising=False)
+    monkeypatch.delattr("rl_telemetry.report.terminal", raising=False)
+    monkeypatch.setitem(sys.modules, "rich", None)
+    assert "needs the module rich; run: pip install 'rl-telemetry[report]'" in fails(folder)
 
 
 def test_control_characters_of_data_never_reach_the_terminal(folder: Path) -> None:

@@ -163,3 +163,12 @@ def test_a_page_of_many_steps_and_spans_stays_small(tmp_path: Path) -> None:
     assert "each bar is the mean of 19 steps" in text
     assert len(drawn_steps(text)) <= 160
     assert re.search(r"Too many to draw: [\d,]+ spans \(the shortest\) and 13 processes", text)
+
+
+def test_without_a_browser_it_says_what_to_install(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    page = page_of(folder)
+    monkeypatch.setenv("PATH", str(folder))
+    with pytest.raises(AssertionError, match="no browser: install the package `chromium`"):
+        browser.dom(page)
