@@ -205,7 +205,7 @@ def _parse(table: Mapping[str, Any], where: str) -> Vocabulary:
         timer_exceptions=_texts(table.get("timer_exceptions", []), f"{where}.timer_exceptions"),
         environment=_texts(table.get("environment", []), f"{where}.environment"),
         bucket_tables=_texts(table.get("bucket_tables", []), f"{where}.bucket_tables"),
-        constants=_mapping(table.get("constants", {}), f"{where}.constants"),
+        constants=_constants(table.get("constants", {}), modules, f"{where}.constants"),
     )
 
 
@@ -326,6 +326,15 @@ def _recorder(name: str, value: Any, modules: tuple[str, ...], where: str) -> Re
                 raise VocabularyError(f"{where}: the signature has no parameter {param!r}")
     own = _own_modules(table, modules, where)
     return Recorder(name, own, params, found, _texts(table.get("fields", []), f"{where}.fields"))
+
+
+def _constants(value: Any, modules: tuple[str, ...], where: str) -> Mapping[str, str]:
+    """Reads constants; a bare name is one of the table's own modules."""
+    found: dict[str, str] = {}
+    for name, text in _mapping(value, where).items():
+        bare = name.isidentifier()
+        found.update({f"{module}:{name}": text for module in modules} if bare else {name: text})
+    return found
 
 
 def _callables(

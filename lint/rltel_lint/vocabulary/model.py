@@ -250,7 +250,8 @@ class Vocabulary:
         carriers: How a trace context crosses processes.
         metrics: How logger keys become metrics.
         lifecycle: How telemetry is started and ended in a process.
-        constants: String constants of outside libraries by dotted name.
+        constants: String constants of outside libraries, by dotted name, or as ``module:NAME``
+            for one that several modules below offer.
         gates: Functions that ask whether a group is enabled: using one emits the group.
         emitted_spans: Names (or templates) that the library opens by itself.
         emitted_metrics: Metrics that the library records by itself.
@@ -300,7 +301,11 @@ class Vocabulary:
         for known in self.group_classes:
             if name in known.values and means(owner, known.name, known.modules):
                 return known.values[name]
-        return self.constants.get(dotted)
+        for written, value in self.constants.items():
+            module, _, last = written.rpartition(":")
+            if dotted == written or (module and means(dotted, last, (module,))):
+                return value
+        return None
 
 
 def means(dotted: str, name: str, modules: tuple[str, ...]) -> bool:

@@ -5,9 +5,18 @@ from __future__ import annotations
 import inspect
 import re
 from pathlib import Path
+from types import ModuleType
+
+import pytest
 
 import rl_telemetry
-from rl_telemetry import buckets, environment, metrics
+from rl_telemetry import buckets, environment, instrumentation, metrics
+from rl_telemetry.contrib import data_plane
+from rl_telemetry.instrumentation import (
+    RL_BUCKET_ATTR,
+    RL_EFFICIENCY_CATEGORY_ATTR,
+    RL_ITERATION_ATTR,
+)
 from rl_telemetry.metrics import standard
 from rltel_lint.vocabulary import load_vocabulary
 
@@ -42,9 +51,21 @@ def test_recorders_take_what_they_take() -> None:
             assert [param.name for param in recorder.params.items] == list(real.parameters)
 
 
+def _constants(module: ModuleType) -> dict[str, str]:
+    named = {name: getattr(module, name) for name in dir(module) if name.isupper()}
+    return {name: value for name, value in named.items() if isinstance(value, str)}
+
+
 def test_stamped_attributes_are_constants_of_the_runtime() -> None:
-    constants = {buckets.RL_BUCKET_ATTR, buckets.RL_EFFICIENCY_CATEGORY_ATTR}
-    assert constants <= set(VOCABULARY.attributes.stamped)
+    stamped = {RL_BUCKET_ATTR, RL_EFFICIENCY_CATEGORY_ATTR, RL_ITERATION_ATTR}
+    stamped |= {v for v in _constants(data_plane).values() if v.startswith("rl.data_plane.")}
+    assert stamped == set(VOCABULARY.attributes.stamped)
+
+
+@pytest.mark.parametrize(("name", "value"), sorted(_constants(instrumentation).items()))
+def test_constants_that_call_sites_import(name: str, value: str) -> None:
+    assert VOCABULARY.constant(f"rl_telemetry.instrumentation.{name}") == value
+    assert VOCABULARY.constant(f"elsewhere.{name}") is None
 
 
 def test_environment() -> None:
