@@ -15,7 +15,9 @@ def main() -> int:
     """Runs the suite on a tree and prints what it found."""
     parser = argparse.ArgumentParser(prog="python -m tests.mutation", description=__doc__)
     here = Path(__file__).parent
-    parser.add_argument("--tree", type=Path, default=here.parent.parent, help="the project's folder")
+    parser.add_argument(
+        "--tree", type=Path, default=here.parent.parent, help="the project's folder"
+    )
     parser.add_argument("--config", type=Path, help="a TOML file with [tool.rltel-lint]")
     parser.add_argument("--kinds", nargs="+", choices=(*KINDS, KIND), default=(*KINDS, KIND))
     parser.add_argument("--limit", type=int, default=10_000, help="mutants of each kind")
@@ -26,9 +28,7 @@ def main() -> int:
         config = here / "example.toml"
     session = open_session(Options(root=given.tree, config=config, no_cache=True))
     texts = {**session.texts.sources, **session.texts.documents}
-    report = measure(
-        session.root, texts, session.config, given.kinds, given.limit, given.workers
-    )
+    report = measure(session.root, texts, session.config, given.kinds, given.limit, given.workers)
     print(table(report))
     return 0
 

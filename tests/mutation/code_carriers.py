@@ -37,12 +37,22 @@ def not_sent(tree: Tree) -> Iterator[Mutant]:
             if carrier is not None:
                 for how, changes in _bare(source, node, source.without_argument(node, carrier)):
                     yield in_source(
-                        "CARRY", f"carrier not sent, {how}", "301 303 305", source, node.lineno, changes
+                        "CARRY",
+                        f"carrier not sent, {how}",
+                        "301 303 305",
+                        source,
+                        node.lineno,
+                        changes,
                     )
             if last(node) in dispatchers and node.args and isinstance(node.func, ast.Name):
                 for how, changes in _undispatched(source, node):
                     yield in_source(
-                        "CARRY", f"dispatcher dropped, {how}", "301 303 305", source, node.lineno, changes
+                        "CARRY",
+                        f"dispatcher dropped, {how}",
+                        "301 303 305",
+                        source,
+                        node.lineno,
+                        changes,
                     )
 
 
@@ -112,7 +122,9 @@ def _both_halves(
             carrier = _carried(tree, node)
             first = node.args[0] if node.args else None
             by_name = text_of(first) == method.name
-            by_attribute = isinstance(node.func, ast.Attribute) and last(node.func.value) == method.name
+            by_attribute = (
+                isinstance(node.func, ast.Attribute) and last(node.func.value) == method.name
+            )
             change = None
             if carrier is not None and (by_name or by_attribute):
                 change = other.without_argument(node, carrier)

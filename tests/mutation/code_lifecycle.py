@@ -74,23 +74,25 @@ def evaluations(tree: Tree) -> Iterator[Mutant]:
     for site in sites(tree):
         if site.helper.name in _named(life.evaluate_helpers) and site.call.args:
             group_class = tree.vocabulary.group_classes[0].name
-            brought = [
-                tree.importing(site.source, name) for name in ("umbrella_span", group_class)
-            ]
+            brought = [tree.importing(site.source, name) for name in ("umbrella_span", group_class)]
             if None in brought:
                 continue
             name = site.source.segment(site.call.args[0])
             text = f'umbrella_span({group_class}.U_EVALUATE, f"rl.{{{name}}}.evaluate")'
             changes = [site.source.replace(site.call, text)]
             changes += [change for more in brought for change in more or ()]
-            yield in_source("PAIR", "evaluation without scope", "408", site.source, site.line, changes)
+            yield in_source(
+                "PAIR", "evaluation without scope", "408", site.source, site.line, changes
+            )
     for source in tree.users:
         for node in source.nodes:
             item = source.parents.get(node)
             is_scope = isinstance(node, ast.Call) and last(node) in _named(life.overhead_scopes)
             if is_scope and isinstance(item, ast.withitem) and not item.optional_vars:
                 change = source.replace(node, "open(__file__)")
-                yield in_source("PAIR", "overhead scope dropped", "408", source, node.lineno, [change])  # type: ignore[attr-defined]
+                yield in_source(
+                    "PAIR", "overhead scope dropped", "408", source, node.lineno, [change]
+                )  # type: ignore[attr-defined]
 
 
 @mutator
@@ -117,7 +119,12 @@ def by_hand(tree: Tree) -> Iterator[Mutant]:
                 if _is_optional(tree, source, node, span):
                     text = f"{span}.set_attributes({values})"
                     yield in_source(
-                        "PAIR", "setter unguarded", "801", source, node.lineno, [source.replace(node, text)]
+                        "PAIR",
+                        "setter unguarded",
+                        "801",
+                        source,
+                        node.lineno,
+                        [source.replace(node, text)],
                     )
 
 
@@ -175,7 +182,9 @@ def inside_a_wait(tree: Tree) -> Iterator[Mutant]:
 def _waited(
     tree: Tree, source: Source, block: ast.stmt, category: str, name: str
 ) -> Iterator[Mutant]:
-    helper = next(h.name for h in tree.vocabulary.helpers if h.kind == "efficiency" and h.use == "context")
+    helper = next(
+        h.name for h in tree.vocabulary.helpers if h.kind == "efficiency" and h.use == "context"
+    )
     brought = tree.importing(source, helper)
     if brought is None:
         return
@@ -205,7 +214,9 @@ def _category(tree: Tree) -> str:
 
 def _is_bucketed(tree: Tree, site: Site) -> bool:
     member = site.group.attr if isinstance(site.group, ast.Attribute) else ""
-    values = {name: value for c in tree.vocabulary.group_classes for name, value in c.values.items()}
+    values = {
+        name: value for c in tree.vocabulary.group_classes for name, value in c.values.items()
+    }
     return site.helper.kind == "leaf" and bool(tree.vocabulary.bucket_of(values.get(member, "")))
 
 

@@ -43,7 +43,10 @@ def _rows(tree: Tree) -> Iterator[tuple[Source, ast.Call, ast.expr | None, ast.e
 def declared(tree: Tree) -> Iterator[Mutant]:
     """A declared series or its logger key is renamed, or declared twice."""
     for source, call, key, name in _rows(tree):
-        for node, what, codes in ((key, "logger key in the row", "501"), (name, "series", "503 504")):
+        for node, what, codes in (
+            (key, "logger key in the row", "501"),
+            (name, "series", "503 504"),
+        ):
             if node is None or text_of(node) is None:
                 continue
             text = drifted(source.segment(node))
@@ -226,7 +229,9 @@ def categories(tree: Tree) -> Iterator[Mutant]:
         if len(firsts) > 2 and all(text_of(f) for f in firsts):
             start = source.span(firsts[0])[0]
             new = (start, start, f'"{known.families[0]}drifted", ')
-            yield in_source("SET", "category declared, never measured", "602 603", source, value.lineno, [new])
+            yield in_source(
+                "SET", "category declared, never measured", "602 603", source, value.lineno, [new]
+            )
             for user in tree.users[:3]:
                 listed = ", ".join(source.segment(f) for f in firsts[1:])
                 copy = user.at_top(f"WAITS_AGAIN = ({listed},)")
@@ -239,12 +244,19 @@ def declared_groups(tree: Tree) -> Iterator[Mutant]:
     known = tree.vocabulary
     for source in tree.sources:
         for node in source.nodes:
-            if isinstance(node, ast.ClassDef) and node.name in {c.name for c in known.group_classes}:
+            if isinstance(node, ast.ClassDef) and node.name in {
+                c.name for c in known.group_classes
+            }:
                 first = next((s for s in node.body if isinstance(s, ast.Assign)), None)
                 if first is not None:
                     add = source.before(first, 'DRIFTED = "drifted"')
                     yield in_source(
-                        "SET", "group declared, never emitted", "201 204 206", source, node.lineno, [add]
+                        "SET",
+                        "group declared, never emitted",
+                        "201 204 206",
+                        source,
+                        node.lineno,
+                        [add],
                     )
     for source, name, value in _tables(tree, known.bucket_tables):
         for element, change in _dropped(source, value):

@@ -27,7 +27,9 @@ def documented(tree: Tree, tail: str) -> list[Row]:
         for row in tree.rows
         if tail
         and row.cell("span", "span name")
-        and any(end.search(name) for name in re.findall(r"`([^`]+)`", row.cell("span", "span name")))
+        and any(
+            end.search(name) for name in re.findall(r"`([^`]+)`", row.cell("span", "span name"))
+        )
     ]
 
 
@@ -72,7 +74,10 @@ def _without(site: Site) -> tuple[int, int, str] | None:
         return None if item.optional_vars else source.replace(site.call, "open(__file__)")
     parent = source.parents.get(site.call)
     if isinstance(parent, (ast.FunctionDef, ast.AsyncFunctionDef)):
-        start, end = source.line_start(site.call.lineno), source.line_start(site.call.end_lineno + 1)  # type: ignore[operator]
+        start, end = (
+            source.line_start(site.call.lineno),
+            source.line_start(site.call.end_lineno + 1),
+        )  # type: ignore[operator]
         return (start, end, "")
     return None
 

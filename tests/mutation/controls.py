@@ -24,7 +24,13 @@ def respelled(tree: Tree) -> Iterator[Mutant]:
             for way in spelled(site.source, node, text, site.call, site.helper.params):
                 if way.how != "direct":
                     yield in_source(
-                        KIND, f"{what} as {way.how}", "", site.source, site.line, way.changes, more=way.more
+                        KIND,
+                        f"{what} as {way.how}",
+                        "",
+                        site.source,
+                        site.line,
+                        way.changes,
+                        more=way.more,
                     )
 
 
@@ -38,7 +44,13 @@ def keys(tree: Tree) -> Iterator[Mutant]:
                     for way in spelled(source, key, source.segment(key)):
                         if way.how != "direct":
                             yield in_source(
-                                KIND, f"key as {way.how}", "", source, key.lineno, way.changes, more=way.more
+                                KIND,
+                                f"key as {way.how}",
+                                "",
+                                source,
+                                key.lineno,
+                                way.changes,
+                                more=way.more,
                             )
 
 
@@ -51,7 +63,8 @@ def keywords(tree: Tree) -> Iterator[Mutant]:
                 if all(keyword.arg for keyword in node.keywords):
                     parts = [source.segment(k) for k in reversed(node.keywords)]
                     changes = [
-                        source.replace(k, text) for k, text in zip(node.keywords, parts, strict=True)
+                        source.replace(k, text)
+                        for k, text in zip(node.keywords, parts, strict=True)
                     ]
                     yield in_source(KIND, "keywords reordered", "", source, node.lineno, changes)
 

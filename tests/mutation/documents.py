@@ -55,7 +55,15 @@ def cells(tree: Tree) -> Iterator[Mutant]:
         first = _ticked(row.cells[0][1])
         if header == "span" and len(groups) == 1:
             for other in sorted(values - set(groups))[:2]:
-                yield in_row("SET", "group cell changed", "104 204", tree, row, f"`{groups[0]}`", f"`{other}`")
+                yield in_row(
+                    "SET",
+                    "group cell changed",
+                    "104 204",
+                    tree,
+                    row,
+                    f"`{groups[0]}`",
+                    f"`{other}`",
+                )
         if header == "preset" and len(groups) > 1:
             for group in groups:
                 yield in_row(
@@ -63,14 +71,23 @@ def cells(tree: Tree) -> Iterator[Mutant]:
                     f"`{group}`, " if group != groups[-1] else f", `{group}`", "",
                 )  # fmt: skip
         if header == "group" and first and first[0] in values:
-            yield in_row("SET", "group row renamed", "204", tree, row, f"`{first[0]}`", f"`{first[0]}_drifted`")
+            yield in_row(
+                "SET",
+                "group row renamed",
+                "204",
+                tree,
+                row,
+                f"`{first[0]}`",
+                f"`{first[0]}_drifted`",
+            )
         yield from _bucket(tree, row, header, buckets)
 
 
 def _bucket(tree: Tree, row: Row, header: str, buckets: set[str]) -> Iterator[Mutant]:
     bucket = row.cell("bucket")
     if header in {"span", "group"} and bucket in buckets:
-        for other in sorted(buckets - {bucket}):
+        # Overhead is also what a scope makes of any group, so that a row may say so.
+        for other in sorted({"idle", "productive"} - {bucket}):
             name = f"bucket of a {header}'s row changed"
             yield in_row("SET", name, "205", tree, row, f"| {bucket} |", f"| {other} |")
 
@@ -79,7 +96,10 @@ def _bucket(tree: Tree, row: Row, header: str, buckets: set[str]) -> Iterator[Mu
 def mentions(tree: Tree) -> Iterator[Mutant]:
     """A span or metric is misspelled in prose or in a drawn tree."""
     known = {
-        name for row in tree.rows for name in _ticked(row.cell("span", "span name")) if _own(tree, name)
+        name
+        for row in tree.rows
+        for name in _ticked(row.cell("span", "span name"))
+        if _own(tree, name)
     }
     for document in tree.documents:
         for number, line in enumerate(document.lines, 1):
@@ -103,7 +123,15 @@ def reserved(tree: Tree) -> Iterator[Mutant]:
             names = _ticked(row.cells[0][1])
             last = row.cells[-1][1]
             if names and _own(tree, names[0]) and last:
-                yield in_row("DOCREF", "span called reserved", "103", tree, row, f"| {last} |", "| reserved |")
+                yield in_row(
+                    "DOCREF",
+                    "span called reserved",
+                    "103",
+                    tree,
+                    row,
+                    f"| {last} |",
+                    "| reserved |",
+                )
 
 
 @mutator
@@ -121,12 +149,21 @@ def examples(tree: Tree) -> Iterator[Mutant]:
                 others = [n for n in others if n != match[2]][:1]
                 for other in [*others, "DRIFTED"]:
                     text = line.replace(match[0], f"{match[1]}.{other}", 1)
-                    yield in_line("DOCREF", "group of an example changed", "901 902 104 401 402", document, number, text)
+                    yield in_line(
+                        "DOCREF",
+                        "group of an example changed",
+                        "901 902 104 401 402",
+                        document,
+                        number,
+                        text,
+                    )
             for match in re.finditer(r"from (\w[\w.]*) import (\w+)", line):
                 if match[1].partition(".")[0] not in tops:
                     continue
                 text = line.replace(match[0], f"from {match[1]} import {match[2]}_drifted", 1)
-                yield in_line("DOCREF", "import of an example misspelled", "901 902", document, number, text)
+                yield in_line(
+                    "DOCREF", "import of an example misspelled", "901 902", document, number, text
+                )
 
 
 @mutator

@@ -62,22 +62,16 @@ def in_source(
     return Mutant(kind, name, _codes(codes), where, detail or _shown(source, line), texts)
 
 
-def in_line(
-    kind: str, name: str, codes: str, document: Document, number: int, text: str
-) -> Mutant:
+def in_line(kind: str, name: str, codes: str, document: Document, number: int, text: str) -> Mutant:
     """Makes a mutant of a document: another text for one line."""
 
     def texts() -> Mapping[str, str]:
         return {document.path: document.with_line(number, text)}
 
-    return Mutant(
-        kind, name, _codes(codes), f"{document.path}:{number}", text.strip()[:110], texts
-    )
+    return Mutant(kind, name, _codes(codes), f"{document.path}:{number}", text.strip()[:110], texts)
 
 
-def in_row(
-    kind: str, name: str, codes: str, tree: Tree, row: Row, old: str, new: str
-) -> Mutant:
+def in_row(kind: str, name: str, codes: str, tree: Tree, row: Row, old: str, new: str) -> Mutant:
     """Makes a mutant of a row: the first ``old`` in its line becomes ``new``."""
     document = next(d for d in tree.documents if d.path == row.path)
     text = document.lines[row.line - 1].replace(old, new, 1)

@@ -193,7 +193,9 @@ def table(report: Report) -> str:
     if total:
         lines.append(f"{'all':8} {total:8} {caught:7} {100 * caught / total:6.1f}%")
     alarming = len({id(mutant) for mutant, _ in report.alarms})
-    lines.append(f"controls {report.controls:8}, false alarms on {alarming}; {report.seconds:.0f} s")
+    lines.append(
+        f"controls {report.controls:8}, false alarms on {alarming}; {report.seconds:.0f} s"
+    )
     for kind, share in sorted(report.shares.items()):
         lines += [f"missed {kind} {m.place} [{m.name}] {m.detail}" for m in share.missed]
     lines += [

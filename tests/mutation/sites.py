@@ -123,6 +123,8 @@ def _resolved(function: ast.AST, names: list[str]) -> set[str]:
     """Names, and those in what they were assigned from."""
     found = set(names)
     for node in ast.walk(function):
-        if isinstance(node, ast.Assign) and any(getattr(t, "id", "") in names for t in node.targets):
+        if isinstance(node, ast.Assign) and any(
+            getattr(t, "id", "") in names for t in node.targets
+        ):
             found |= {n.id for n in ast.walk(node.value) if isinstance(n, ast.Name)}
     return found

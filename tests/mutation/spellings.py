@@ -47,7 +47,9 @@ def spelled(
     yield Spelled("direct", [here])
     literal = _literal(text)
     if literal is not None or _is_constant(source, text):
-        yield Spelled("constant", [source.replace(node, "SPELLED"), source.at_top(f"SPELLED = {text}")])
+        yield Spelled(
+            "constant", [source.replace(node, "SPELLED"), source.at_top(f"SPELLED = {text}")]
+        )
     if literal is not None and "." in literal:
         head, _, rest = literal.rpartition(".")
         yield Spelled("concatenation", [source.replace(node, f'"{head}." + "{rest}"')])
@@ -59,13 +61,15 @@ def spelled(
         yield from _elsewhere(source, node, text)
     if text != source.segment(node):
         yield Spelled(
-            "conditional", [source.replace(node, f"{text} if {CONDITION} else {source.segment(node)}")]
+            "conditional",
+            [source.replace(node, f"{text} if {CONDITION} else {source.segment(node)}")],
         )
     statement = source.statement(node)
     if isinstance(statement, (ast.With, ast.AsyncWith, ast.Expr, ast.Assign, ast.Return)):
         if source.function(node) is not None and _starts_line(source, statement):
             yield Spelled(
-                "variable", [source.before(statement, f"spelled = {text}"), source.replace(node, "spelled")]
+                "variable",
+                [source.before(statement, f"spelled = {text}"), source.replace(node, "spelled")],
             )
     if call is not None:
         yield from _calls(source, here, call, params)
@@ -95,7 +99,9 @@ def _calls(
             merged = [
                 (here[0], here[1], f"{n[2]}{here[2]}") if n[0] == here[0] else n for n in named
             ]
-            yield Spelled("keyword", merged if any(n[0] == here[0] for n in named) else [here, *named])
+            yield Spelled(
+                "keyword", merged if any(n[0] == here[0] for n in named) else [here, *named]
+            )
     dotted = source.imports.get(getattr(call.func, "id", ""), "")
     if isinstance(call.func, ast.Name) and "." in dotted:
         module, _, name = dotted.rpartition(".")
@@ -111,7 +117,8 @@ def _calls(
                 f"    return {last(call)}({names}, **attributes)\n"
             )
             yield Spelled(
-                "wrapper", [here, source.replace(call.func, "spelled_wrapper"), source.at_top(wrapper)]
+                "wrapper",
+                [here, source.replace(call.func, "spelled_wrapper"), source.at_top(wrapper)],
             )
 
 

@@ -6,7 +6,7 @@ import random
 
 _WORDS = ("amber", "birch", "cedar", "delta", "ember", "fjord", "grove", "heath", "inlet", "jetty")
 
-_CODE = '''\
+_CODE = """\
 import ray
 
 from rl_telemetry.contrib.ray import flush_and_kill
@@ -89,7 +89,7 @@ def main(logger, batches):
 
 if __name__ == "__main__":
     main(None, [])
-'''
+"""
 
 _PAGE = """\
 # Spans

@@ -100,7 +100,9 @@ class Source:
 
     def lines(self, statement: ast.stmt) -> tuple[int, int]:
         """Returns the bytes of a statement's whole lines, decorators included."""
-        first = min([statement.lineno, *(d.lineno for d in getattr(statement, "decorator_list", []))])
+        first = min(
+            [statement.lineno, *(d.lineno for d in getattr(statement, "decorator_list", []))]
+        )
         return self._starts[first - 1], self._starts[statement.end_lineno or first]
 
     def wrapped(self, statement: ast.stmt, header: str) -> Change:

@@ -13,7 +13,7 @@ from rltel_lint.project.linked import Project
 from rltel_lint.project.spans import SpanSite
 from rltel_lint.rules.base import Rule
 from rltel_lint.rules.offers import take_out
-from rltel_lint.rules.wording import nearest, quoted
+from rltel_lint.rules.wording import nearest, quoted, shown
 
 _BUCKETS = frozenset({"productive", "overhead", "idle", "wasted"})
 _ON_PURPOSE = re.compile(r"\ball\b|\bpresets?\b|opt[ -]?in|deliberate|explicit", re.IGNORECASE)
@@ -169,6 +169,8 @@ class BucketDrift(Rule):
             yield from self._group_row(project, row, known)
         for row in project.documents.of_kind("bucket"):
             yield from self._bucket_row(row, known)
+        for row in project.documents.of_kind("span"):
+            yield from self._span_row(project, row, known)
 
     def _group_row(
         self, project: Project, row: DocumentEntry, known: dict[str, tuple[str, Place | None]]
@@ -193,6 +195,28 @@ class BucketDrift(Rule):
                     f'"{bucket}"; make them agree',
                     [(place, "the bucket is given here")] if place else (),
                 )
+
+    def _span_row(
+        self, project: Project, row: DocumentEntry, known: dict[str, tuple[str, Place | None]]
+    ) -> Iterator[Finding]:
+        buckets, groups = row.column("bucket"), row.column("group")
+        if len(buckets) != 1 or buckets[0] not in _BUCKETS or row.status != "active":
+            return
+        if len(groups) != 1 or groups[0] not in known:
+            return
+        bucket, place = known[groups[0]]
+        # What an overhead scope holds counts as overhead, whatever its group.
+        if buckets[0] in {bucket, project.vocabulary.lifecycle.overhead}:
+            return
+        sites = [s for s in project.spans.sites if set(row.names) & set(s.name.literals)]
+        if any("bucket" in key for site in sites for key in site.attribute_keys()):
+            return
+        yield self.finding(
+            row.place,
+            f'span "{shown(row.names[0])}" is documented under bucket "{buckets[0]}", but its '
+            f'group "{groups[0]}" counts as "{bucket}"; make them agree',
+            [(place, "the bucket is given here")] if place else (),
+        )
 
     def _bucket_row(
         self, row: DocumentEntry, known: dict[str, tuple[str, Place | None]]

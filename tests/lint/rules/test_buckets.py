@@ -167,3 +167,20 @@ def test_a_class_with_presets_of_its_own_replaces_those_of_the_library() -> None
     assert lint(clean, GroupInNoPreset, profile="nemo_lens") == []
     (finding,) = lint({"g.py": code.format(more="")}, GroupInNoPreset, profile="nemo_lens")
     assert '"model_init" is in no preset' in finding.message
+
+
+@pytest.mark.parametrize(
+    ("group", "bucket", "wrong"),
+    [
+        ("search", "productive", False),
+        ("search", "idle", True),
+        ("expand", "productive", True),
+        ("expand", "overhead", False),
+        ("search", "overhead", False),  # as in an evaluation
+        ("tree", "–", False),  # noqa: RUF001
+    ],
+)
+def test_the_row_of_a_span_names_its_group_s_bucket(group: str, bucket: str, wrong: bool) -> None:
+    docs = f"| Span | Group | Bucket |\n|---|---|---|\n| `rl.search.x` | `{group}` | {bucket} |\n"
+    found = lint(_files(docs=docs), BucketDrift)
+    assert [(one.code, one.place.line) for one in found] == ([("RLT205", 3)] if wrong else [])
