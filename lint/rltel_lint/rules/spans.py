@@ -268,10 +268,12 @@ class ReservedSpanEmitted(Rule):
 
 def _same_pattern(name: str, site: SpanSite) -> bool:
     """Whether a documented name has its placeholders where a span's name has its holes."""
+    return any(_same_places(name, pattern) for pattern in site.name.patterns)
+
+
+def _same_places(name: str, pattern: str) -> bool:
     documented = re.sub(r"\*+", "*", name)
-    return not documented.endswith("*") and any(
-        re.sub(r"\*+", "*", pattern) == documented for pattern in site.name.patterns
-    )
+    return not documented.endswith("*") and re.sub(r"\*+", "*", pattern) == documented
 
 
 class SpanUnderTwoGroups(Rule):
@@ -317,8 +319,8 @@ class SpanUnderTwoGroups(Rule):
         for site in project.spans.sites:
             written = written_groups(site)
             # Where both are chosen, one choice may go with the other.
-            if len(written) == 1 or site.name.exact is not None:
-                for name in site.name.literals:
+            if len(written) == 1 or len(site.name.templates) == 1:
+                for name in (*site.name.literals, *site.name.patterns):
                     for group in written:
                         yield from self._against_documents(project, site, name, group)
             if len(written) != 1:
@@ -341,7 +343,10 @@ class SpanUnderTwoGroups(Rule):
             (row.place, row.column("group"))
             for row in project.documents.naming("span", name)
             if row.column("group")
-        ] + [(row.place, row.names) for row in _group_rows(project, name)]
+            and ("*" not in name or any(_same_places(other, name) for other in row.names))
+        ]
+        if "*" not in name:
+            rows += [(row.place, row.names) for row in _group_rows(project, name)]
         if rows and not any(group in groups for _, groups in rows):
             place, documented = rows[0]
             yield self.finding(

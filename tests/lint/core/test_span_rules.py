@@ -237,19 +237,31 @@ def test_a_group_chosen_at_run_time_is_no_second_group() -> None:
 
 def test_a_reserved_row_with_a_placeholder() -> None:
     source = TRAIN + (
-        "\ndef job(config):\n"
-        '    managed_span(RLSpanGroup.REWARD, f"rl.{config.name}.job")\n'
+        '\ndef job(config):\n    managed_span(RLSpanGroup.REWARD, f"rl.{config.name}.job")\n'
     )
     page = rows("rl.grpo.reward") + "\n| Span | Means |\n|---|---|\n| `rl.<algo>.job` | {} |\n"
-    found = check({"train.py": source, "docs/a.md": page.format("*reserved*")}, spans.ReservedSpanEmitted)
+    found = check(
+        {"train.py": source, "docs/a.md": page.format("*reserved*")}, spans.ReservedSpanEmitted
+    )
     assert [one.code for one in found] == ["RLT103"]
-    assert not check({"train.py": source, "docs/a.md": page.format("it")}, spans.ReservedSpanEmitted)
+    assert not check(
+        {"train.py": source, "docs/a.md": page.format("it")}, spans.ReservedSpanEmitted
+    )
+
+
+@pytest.mark.parametrize(("group", "expected"), [("REWARD", []), ("ADVANTAGE", ["RLT104"])])
+def test_the_group_of_a_row_with_a_placeholder(group: str, expected: list[str]) -> None:
+    source = TRAIN.replace('"rl.grpo.reward"', 'f"rl.{config.name}.reward"')
+    source = source.replace("score()", "score(config)").replace("Group.REWARD", f"Group.{group}")
+    page = "| Span | Group |\n|---|---|\n| `rl.<algo>.reward` | `reward` |\n"
+    found = check({"train.py": source, "docs/a.md": page}, spans.SpanUnderTwoGroups)
+    assert [one.code for one in found] == expected
 
 
 def test_a_choice_of_groups_against_the_row() -> None:
     choice = TRAIN.replace(
-        'managed_span(RLSpanGroup.REWARD,',
-        'managed_span(RLSpanGroup.REWARD if __name__ else RLSpanGroup.ADVANTAGE,',
+        "managed_span(RLSpanGroup.REWARD,",
+        "managed_span(RLSpanGroup.REWARD if __name__ else RLSpanGroup.ADVANTAGE,",
     )
     assert choice != TRAIN
     found = only({"train.py": choice, "docs/a.md": GROUPED.format("reward")})
