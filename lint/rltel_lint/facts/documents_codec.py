@@ -13,8 +13,10 @@ def encode_document(facts: DocumentFacts) -> list[Any]:
     """Returns a document's facts, without its path, as JSON values."""
     return [
         [
-            [entry.kind, entry.text, entry.names, _at(entry.place), entry.status, entry.columns]
-            + [entry.table]
+            [
+                *(entry.kind, entry.text, entry.names, _at(entry.place)),
+                *(entry.status, entry.columns, entry.table),
+            ]
             for entry in facts.entries
         ],
         [[fence.language, fence.text, _at(fence.place)] for fence in facts.fences],

@@ -105,9 +105,7 @@ class Project:
     @cached_property
     def metrics(self) -> Metrics:
         """The declared metrics and the logged keys."""
-        return Metrics(
-            self.vocabulary, self.modules, self.resolver, self.finder, self.evaluator
-        )
+        return Metrics(self.vocabulary, self.modules, self.resolver, self.finder, self.evaluator)
 
     @cached_property
     def uses(self) -> Uses:

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from textwrap import dedent
 
 import pytest
+
 from rltel_lint.facts.documents import extract_document
 from rltel_lint.facts.entries import DocumentFacts
 

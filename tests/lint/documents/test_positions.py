@@ -3,6 +3,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import pytest
+
 from rltel_lint.facts.documents import extract_document
 from rltel_lint.facts.entries import DocumentFacts
 from rltel_lint.findings import Place

@@ -5,6 +5,7 @@ import re
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+
 from rltel_lint.facts.templates import MAX_NAMES, TemplateError, expand, matches, overlap
 
 WRITTEN = {

@@ -3,6 +3,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import pytest
+
 from rltel_lint.facts.entries import DocumentFacts
 
 Read = Callable[..., DocumentFacts]

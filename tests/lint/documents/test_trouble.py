@@ -6,6 +6,7 @@ from collections.abc import Callable
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+
 from rltel_lint.facts.documents import extract_document
 from rltel_lint.facts.entries import DocumentFacts
 

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import pytest
+
 from rltel_lint.rules.base import Rule, example_files
 from rltel_lint.rules.catalogue import ALL_RULES, rule_by_code
-
 from tests.lint.support import lint, marked, reported
 
 

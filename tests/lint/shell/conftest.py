@@ -11,6 +11,7 @@ from pathlib import Path
 from types import ModuleType
 
 import pytest
+
 from rltel_lint.findings import Finding, Place, Related
 
 LINT = Path(__file__).parents[3] / "lint"

@@ -13,6 +13,7 @@ import sys
 import time
 
 import pytest
+
 from rltel_lint.cli import main
 from rltel_lint.progress import progress
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+
 from rltel_lint.config import Config, ConfigError, find_root, load_config
 
 pytestmark = pytest.mark.usefixtures("catalogue")

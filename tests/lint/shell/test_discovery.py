@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 
 import pytest
+
 from rltel_lint.config import Config
 from rltel_lint.discovery import find_files, read_files
 

@@ -8,6 +8,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
+
 from rltel_lint import __version__
 from rltel_lint.codes import READ_PROBLEM, READ_PROBLEM_NAME
 from rltel_lint.commands import cli

@@ -6,6 +6,7 @@ import codecs
 import os
 
 import pytest
+
 from rltel_lint.reading import MAX_BYTES, ReadProblem, SourceText, read_source
 
 

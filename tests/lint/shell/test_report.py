@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 
 import pytest
+
 from rltel_lint.findings import Finding, Place, Related
 from rltel_lint.report.json import render_findings as as_json
 from rltel_lint.report.tables import render_tables

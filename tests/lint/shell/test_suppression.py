@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+
 from rltel_lint.findings import Finding, Place
 from rltel_lint.suppression import Suppressions
 
