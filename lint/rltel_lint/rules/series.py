@@ -418,7 +418,26 @@ def _recorded_by_hand(project: Project, rows: list[MetricRow]) -> bool:
         for line in _text_around(project, row)
     ):
         return True  # the name is a constant, which may be used anywhere
-    return any(project.series.written_elsewhere(text, declared) for text in texts)
+    if any(project.series.written_elsewhere(text, declared) for text in texts):
+        return True
+    return _put_together(project, texts)
+
+
+def _put_together(project: Project, texts: set[str]) -> bool:
+    """Whether a call that records by name may be given one of these, in pieces for example."""
+    known_calls = project.vocabulary.recorded_by_name
+    for site in project.finder.named([call.words for call in known_calls]):
+        if not site.call.args or call_means(site, known_calls, project.resolver) is None:
+            continue
+        if project.span_finder.implements(f"{site.scope.module.name}."):
+            continue
+        shown_ = site.call.args[0].value
+        for key, _ in shown_.items if isinstance(shown_, n.Dict) else ():
+            if key is not None and not isinstance(key, n.Const):
+                value = project.evaluator.of(key, site.scope, site.statement)
+                if not value.known or not texts.isdisjoint(value.literals):
+                    return True
+    return False
 
 
 def _lines(project: Project, row: MetricRow) -> range:
