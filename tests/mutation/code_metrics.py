@@ -51,6 +51,8 @@ def declared(tree: Tree) -> Iterator[Mutant]:
                 continue
             text = drifted(source.segment(node))
             for way in spelled(source, node, text):
+                if way.how == "conditional":
+                    continue
                 yield in_source(
                     "SET", f"{what} renamed, {way.how}", codes, source, node.lineno, way.changes,
                     detail=text, more=way.more,
@@ -156,6 +158,8 @@ def recorders(tree: Tree) -> Iterator[Mutant]:
                 for key in keys:
                     if key is not None and text_of(key) in series:
                         for way in spelled(source, key, drifted(source.segment(key))):
+                            if way.how == "conditional":
+                                continue
                             yield in_source(
                                 "SET", f"recorded series renamed, {way.how}", "504 503 506",
                                 source, node.lineno, way.changes, more=way.more,
@@ -182,7 +186,7 @@ def timers(tree: Tree) -> Iterator[Mutant]:
 
 def _tables(tree: Tree, names: tuple[str, ...]) -> Iterator[tuple[Source, str, ast.expr]]:
     """Yields the values of module-level or class-level assignments to these names."""
-    for source in tree.sources:
+    for source in tree.users:
         for node in source.nodes:
             targets = node.targets if isinstance(node, ast.Assign) else []
             if isinstance(node, ast.AnnAssign):

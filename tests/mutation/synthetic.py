@@ -25,10 +25,31 @@ from rl_telemetry.instrumentation import (
     umbrella_trace_fn,
 )
 from rl_telemetry.metrics import TeedMetric, register_teed_metrics
+from rl_telemetry.registry import SpanRegistry
 from rl_telemetry.setup import init_telemetry_driver
 from rl_telemetry.span_groups import RLSpanGroup
 
 register_teed_metrics([TeedMetric("{key}", "rl.{a}.{key}", "gauge", "", "What is kept.")])
+
+
+class {A}Group(RLSpanGroup):
+    {B} = "{b}"
+    {C} = "{c}"
+
+
+SPAN_GROUP_BUCKET = {{
+    "{b}": "productive",
+    "{c}": "overhead",
+}}
+PRESETS = {{"{a}": frozenset({{"{b}", "{c}"}})}}
+WALL_CLOCK_EFFICIENCY_CATEGORIES = (
+    "idle/buffer_starvation",
+    "idle/refit_bubble",
+    "wasted/{d}",
+    "wasted/{e}",
+    "idle/validation",
+)
+SpanRegistry.register("{a}", [{A}Group.{B}, {A}Group.{C}], presets=PRESETS)
 
 
 @ray.remote
@@ -61,6 +82,14 @@ def wait_for(worker):
             span.end()
 
 
+def prepare(timer):
+    with managed_span({A}Group.{B}, "rl.{a}.prepare"):
+        pass
+    with managed_span({A}Group.{C}, "rl.{a}.arrange"):
+        with timer.time("wasted/{d}"), timer.time("wasted/{e}"):
+            timer.record("idle/validation", 0.0)
+
+
 def finish(logger):
     with umbrella_span(RLSpanGroup.U_STEP, "rl.{b}.finish"):
         logger.flush()
@@ -68,6 +97,7 @@ def finish(logger):
 
 def main(logger, batches):
     init_telemetry_driver({{}}, "{b}")
+    prepare(logger.timer)
     with umbrella_span(RLSpanGroup.U_JOB, "rl.{b}.job"):
         worker = {A}Worker.remote(4, **trace_context_kwargs())
         spare = {A}Worker.remote(1, **trace_context_kwargs())
@@ -98,12 +128,23 @@ _PAGE = """\
 |---|---|---|---|
 | `rl.{b}.job` | `job` | – | the run |
 | `rl.{b}.evaluate` | `evaluate` | – | validation |
+| `rl.{a}.prepare` | `{b}` | productive | getting ready |
+| `rl.{a}.arrange` | `{c}` | overhead | and in order |
 | `rl.{b}.finish` | `step` | – | the end |
 | `rl.{b}.{e}` | `reward` | productive | verifying |
 | `rl.{a}.load` | `model_init` | – | the constructor |
 | `rl.{a}.{c}` | `step` | – | a batch |
 | `rl.idle.refit_bubble` | `efficiency` | idle | a refit |
 | `rl.idle.buffer_starvation` | `efficiency` | idle | samples |
+
+| Group | Bucket | Covers |
+|---|---|---|
+| `{b}` | productive | getting ready |
+| `{c}` | overhead | putting in order |
+
+| Preset | Groups |
+|---|---|
+| `{a}` | `{b}`, `{c}` |
 
 | Span attribute | Means |
 |---|---|
@@ -126,6 +167,7 @@ def synthetic(seed: int) -> dict[str, str]:
     """
     a, b, c, d, e, key, package, page = random.Random(seed).sample(_WORDS, 8)
     words = {"a": a, "b": b, "c": c, "d": d, "e": e, "key": key, "A": a.capitalize()}
+    words |= {"B": b.upper(), "C": c.upper()}
     return {
         f"{package}/{a}_{b}.py": _CODE.format(**words),
         f"docs/{page}.md": _PAGE.format(**words),

@@ -179,7 +179,7 @@ class DispatchFinder:
     def _form(self, site: CallSite) -> _Form | None:
         if self._in_implementation(site):
             return None
-        call, func = site.call, site.call.func
+        call, func = site.call, self._written(site)
         if isinstance(func, n.Attribute) and func.attr == "remote":
             return _Form(
                 lambda frame: self._named(func.base, site, frame),
@@ -191,9 +191,21 @@ class DispatchFinder:
                 return None
             return _Form(lambda frame: self._named(method, site, frame), lambda frame: "yes", True)
         known = call_means(site, self.carriers.by_name, self.resolver)
+        if known is None and func is not call.func and isinstance(func, n.Attribute):
+            known = next((one for one in self.carriers.by_name if one.name == func.attr), None)
         if known is not None and isinstance(func, n.Attribute):
             return self._by_name(site, known, func.base)
         return None
+
+    def _written(self, site: CallSite) -> n.Expr:
+        """What is called; for a variable, the method that it was assigned in this scope."""
+        func = site.call.func
+        if isinstance(func, n.Name):
+            bindings, scope = self.resolver.lookup(func.id, site.scope)
+            if len(bindings) == 1 and scope is site.scope:
+                value = bindings[0].value
+                return value if isinstance(value, n.Attribute) else func
+        return func
 
     def _named(self, method: n.Expr, site: CallSite, frame: Frame) -> list[Designation]:
         return self.target_finder.of_method(method, site.scope, site.statement, frame)

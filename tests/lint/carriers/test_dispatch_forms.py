@@ -23,6 +23,12 @@ FORMS = {
             worker = Worker.remote()
             return worker.step.options(num_returns=2).remote(1, SEND)
     """,
+    "remote in a variable": """
+        def run():
+            worker = Worker.remote()
+            send = worker.step.remote
+            return send(1, SEND)
+    """,
     "handle in an attribute": """
         class Driver:
             def __init__(self):
@@ -109,6 +115,11 @@ FORMS = {
     "by name": """
         def run(group):
             return group.run_all_workers_single_data("step", SEND)
+    """,
+    "by name, method in a variable": """
+        def run(group):
+            call_all = group.run_all_workers_single_data
+            return call_all("step", SEND)
     """,
     "by keyword": """
         def run(group):
