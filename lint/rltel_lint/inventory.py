@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
+from rltel_lint.findings import Place
 from rltel_lint.inventory_lines import (
     ActorLine,
     CarrierLine,
@@ -201,10 +202,11 @@ def _spans(project: Project) -> Iterator[SpanLine]:
         groups = {g for site in sites if site.group is not None for g in site.group.literals}
         rows = project.documents.naming("span", template)
         kinds = {_kind(project, group) for group in groups}
+        fixed = all(site.helper.kind == "fixed" for site in sites)  # those stamp no bucket
         yield SpanLine(
             display(template),
             tuple(sorted(groups)),
-            _bucket(project, template, groups),
+            "" if fixed else _bucket(project, template, groups),
             kinds.pop() if len(kinds) == 1 else "",
             tuple(dict.fromkeys(str(site.place) for site in sites)),
             tuple(dict.fromkeys(str(row.place) for row in rows)),
@@ -244,9 +246,10 @@ def _groups(project: Project) -> Iterator[GroupLine]:
 
 
 def _attributes(project: Project) -> Iterator[tuple[str, tuple[str, ...]]]:
-    found: dict[str, list[str]] = {}
-    for site in project.spans.sites:
-        for key in site.attribute_keys():
-            found.setdefault(key, []).append(str(site.place))
-    for key, sites in sorted(found.items()):
-        yield key, tuple(dict.fromkeys(sites))
+    found: dict[str, set[Place]] = {}
+    for one in project.attributes.set:
+        for template in one.name.templates:
+            if template.strip(HOLE):
+                found.setdefault(display(template), set()).add(one.place)
+    for key, places in sorted(found.items()):
+        yield key, tuple(dict.fromkeys(map(str, sorted(places))))
