@@ -139,13 +139,6 @@ def recorders(tree: Tree) -> Iterator[Mutant]:
         keywords = [k for k in node.keywords if k.arg in fields]
         if not keywords:
             continue
-        for keyword in keywords:
-            start = source.span(keyword)[0]
-            end = start + len((keyword.arg or "").encode())
-            yield in_source(
-                "SET", "recorder's keyword renamed", "506 504", source, node.lineno,
-                [(start, end, f"{keyword.arg}_drifted")], detail=str(keyword.arg),
-            )  # fmt: skip
         if count[last(node)] == 1 and len(keywords) == len(node.keywords):
             gone = source.replace(node, f"{last(node)}()")
             yield in_source("SET", "nothing recorded", "504 506", source, node.lineno, [gone])
@@ -223,6 +216,8 @@ def categories(tree: Tree) -> Iterator[Mutant]:
     known = tree.vocabulary.categories
     for source, name, value in _tables(tree, (*known.lists, *known.maps)):
         for element, change in _dropped(source, value):
+            if text_of(element) in known.library:
+                continue
             yield in_source(
                 "SET", "category dropped from its declaration", "601 603", source,
                 element.lineno, [change], detail=f"{name}: {source.segment(element)}",
