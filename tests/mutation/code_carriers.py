@@ -117,7 +117,7 @@ def _both_halves(
     sent = 0
     for other in tree.users:
         for node in other.nodes:
-            if not isinstance(node, ast.Call) or not node.args and not node.keywords:
+            if not isinstance(node, ast.Call) or (not node.args and not node.keywords):
                 continue
             carrier = _carried(tree, node)
             first = node.args[0] if node.args else None

@@ -5,7 +5,6 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from tests.mutation.code_spans import documented
 from tests.mutation.mutants import Mutant, in_source, mutator
 from tests.mutation.sites import Site, sites
 from tests.mutation.tree import Change, Source, Tree, last, text_of

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterator
 
 from tests.mutation.mutants import Mutant, in_line, in_row, mutator
@@ -94,7 +95,7 @@ def _bucket(tree: Tree, row: Row, header: str, buckets: set[str]) -> Iterator[Mu
 
 @mutator
 def mentions(tree: Tree) -> Iterator[Mutant]:
-    """A span is misspelled in a drawn tree. What prose says is no claim."""
+    """A span is misspelled in a tree drawn in a section on spans; prose claims nothing."""
     known = {
         name
         for row in tree.rows
@@ -103,7 +104,7 @@ def mentions(tree: Tree) -> Iterator[Mutant]:
     }
     for document in tree.documents:
         for number, line in enumerate(document.lines, 1):
-            if document.fenced.get(number) != "text":
+            if document.fenced.get(number) != "text" or "span" not in document.headings[number]:
                 continue
             for name in sorted(known):
                 if f" {name}\n" in line:
@@ -113,12 +114,20 @@ def mentions(tree: Tree) -> Iterator[Mutant]:
 
 @mutator
 def reserved(tree: Tree) -> Iterator[Mutant]:
-    """A document says that an emitted span is reserved."""
+    """A document says that an emitted span is reserved, and none lists it as active."""
+    listed = Counter(
+        name for row in tree.rows if row.cells for name in _ticked(row.cells[0][1])
+    ) + Counter(
+        line.split()[-1]
+        for document in tree.documents
+        for number, line in enumerate(document.lines, 1)
+        if document.fenced.get(number) == "text" and line.strip()
+    )
     for row in tree.rows:
         if row.cells[0][0].rstrip("s") == "span" and len(row.cells) > 2:
             names = _ticked(row.cells[0][1])
             last = row.cells[-1][1]
-            if names and _own(tree, names[0]) and last:
+            if names and _own(tree, names[0]) and last and listed[names[0]] == 1:
                 yield in_row(
                     "DOCREF",
                     "span called reserved",

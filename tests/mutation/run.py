@@ -18,8 +18,14 @@ from rltel_lint.engine import Input, analyse
 from rltel_lint.facts.store import FactStore
 from rltel_lint.findings import Finding
 from rltel_lint.suppression import Suppressions
-from tests.mutation import code_carriers, code_lifecycle, code_metrics, code_spans  # noqa: F401
-from tests.mutation import controls, documents  # noqa: F401
+from tests.mutation import (  # noqa: F401  # noqa: F401
+    code_carriers,
+    code_lifecycle,
+    code_metrics,
+    code_spans,
+    controls,
+    documents,
+)
 from tests.mutation.mutants import MUTATORS, Mutant
 from tests.mutation.tree import Tree
 

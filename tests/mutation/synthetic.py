@@ -155,7 +155,13 @@ _PAGE = """\
 |---|---|---|
 | `rl.{a}.{key}` | `{key}` | gauge |
 
-Everything is below `rl.{b}.job`.
+## How spans nest
+
+```text
+rl.{b}.job
+├── rl.{b}.{e}
+└── rl.{b}.evaluate
+```
 """
 
 

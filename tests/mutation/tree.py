@@ -183,16 +183,20 @@ class Document:
         self.path = path
         self.lines = text.splitlines(keepends=True)
         self.fenced: dict[int, str] = {}
+        self.headings: dict[int, str] = {}
         self.rows: list[Row] = []
-        fence, header = "", ()
+        fence, header, heading = "", (), ""
         for number, line in enumerate(self.lines, 1):
             mark = re.match(r"\s*(```+|~~~+)\s*(\w*)", line)
             if mark:
                 fence = "" if fence else mark[2] or "text"
                 continue
+            self.headings[number] = heading
             if fence:
                 self.fenced[number] = fence
                 continue
+            if line.startswith("#") or "rltel:" in line:
+                heading = line.lower()
             cells = _cells(line)
             if not cells:
                 header = ()
