@@ -61,13 +61,12 @@ def _bare(source: Source, node: ast.Call, gone: Change) -> Iterator[tuple[str, l
     function = node.func
     statement = source.statement(node)
     is_plain = isinstance(statement, (ast.Expr, ast.Assign, ast.Return, ast.AnnAssign))
-    inside = any(isinstance(n, (ast.comprehension, ast.ListComp, ast.GeneratorExp, ast.Lambda))
-                 for n in source.above(node))  # fmt: skip
+    own = (ast.comprehension, ast.ListComp, ast.GeneratorExp, ast.Lambda)
+    inside = any(isinstance(n, own) for n in source.above(node))
     if isinstance(function, ast.Attribute) and is_plain and not inside:
         bound = source.segment(function)
-        yield "variable", [
-            gone, source.replace(function, "spelled"), source.before(statement, f"spelled = {bound}"),
-        ]  # fmt: skip
+        held = source.before(statement, f"spelled = {bound}")
+        yield "variable", [gone, source.replace(function, "spelled"), held]
     if node.args and text_of(node.args[0]) is not None:
         name = source.segment(node.args[0])
         constant = source.at_top(f"SPELLED = {name}")

@@ -70,7 +70,7 @@ def _identity(site: Site) -> str:
 def _without(site: Site) -> tuple[int, int, str] | None:
     source = site.source
     if site.item is not None:
-        block, item = site.item
+        _, item = site.item
         return None if item.optional_vars else source.replace(site.call, "open(__file__)")
     parent = source.parents.get(site.call)
     if isinstance(parent, (ast.FunctionDef, ast.AsyncFunctionDef)):

@@ -126,14 +126,14 @@ _PAGE = """\
 
 | Span | Group | Bucket | Means |
 |---|---|---|---|
-| `rl.{b}.job` | `job` | – | the run |
-| `rl.{b}.evaluate` | `evaluate` | – | validation |
+| `rl.{b}.job` | `job` | - | the run |
+| `rl.{b}.evaluate` | `evaluate` | - | validation |
 | `rl.{a}.prepare` | `{b}` | productive | getting ready |
 | `rl.{a}.arrange` | `{c}` | overhead | and in order |
-| `rl.{b}.finish` | `step` | – | the end |
+| `rl.{b}.finish` | `step` | - | the end |
 | `rl.{b}.{e}` | `reward` | productive | verifying |
-| `rl.{a}.load` | `model_init` | – | the constructor |
-| `rl.{a}.{c}` | `step` | – | a batch |
+| `rl.{a}.load` | `model_init` | - | the constructor |
+| `rl.{a}.{c}` | `step` | - | a batch |
 | `rl.idle.refit_bubble` | `efficiency` | idle | a refit |
 | `rl.idle.buffer_starvation` | `efficiency` | idle | samples |
 
