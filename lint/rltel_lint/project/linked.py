@@ -81,7 +81,9 @@ class Project:
         self._config_lines = settings.config_text.splitlines()
         self.documents = Documents(documents, settings.reserved)
         self.modules = ModuleTable(sources)
-        self.resolver = Resolver(self.modules)
+        self.resolver = Resolver(
+            self.modules, (call.name for call in vocabulary.carriers.dispatchers)
+        )
         self.finder = CallFinder(self.modules, self.resolver)
         self.evaluator = Evaluator(self.resolver, self.finder, vocabulary.constant)
 

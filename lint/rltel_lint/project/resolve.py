@@ -7,7 +7,7 @@ that ``try: from lib import span / except ImportError: ...`` gives both sides.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -89,10 +89,12 @@ class Resolver:
 
     Args:
         modules: The project's modules.
+        dispatchers: Names of a library's functions that call ``remote`` on their first argument.
     """
 
-    def __init__(self, modules: ModuleTable) -> None:
+    def __init__(self, modules: ModuleTable, dispatchers: Iterable[str] = ()) -> None:
         self.modules = modules
+        self._dispatchers = frozenset(dispatchers)
         self._known: dict[tuple[n.Node, Scope], Entities] = {}
         self._active: set[tuple[n.Node, Scope]] = set()
         self._mro: dict[Class, tuple[Class, ...]] = {}
@@ -187,6 +189,10 @@ class Resolver:
                     yield from self._classes_of(expr.args[0].value, scope)
                 elif target.name in _PARTIALS and expr.args:
                     yield from self._partial(expr, scope)
+                elif target.name.rpartition(".")[2] in self._dispatchers and expr.args:
+                    for what in self.of(expr.args[0].value, scope):
+                        if isinstance(what, Class):
+                            yield Handle(what)
                 elif target.name not in {"ray.get", "ray.wait"}:
                     yield Instance(External(target.name))
             elif isinstance(target, Function):
