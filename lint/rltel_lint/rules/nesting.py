@@ -182,11 +182,9 @@ def _yield_in(function: Function, call: CallSite) -> n.Yield | None:
 
 def _first_yield(block: tuple[n.Stmt, ...]) -> n.Yield | None:
     for statement in block:
-        for node in sorted(
-            (node for node in own_nodes(statement) if isinstance(node, n.Yield)),
-            key=lambda node: node.at,
-        ):
-            return node
+        yields = [node for node in own_nodes(statement) if isinstance(node, n.Yield)]
+        if yields:
+            return min(yields, key=lambda node: node.at)
         if isinstance(statement, (n.FunctionDef, n.ClassDef)):
             continue
         for inner in n.blocks(statement):
@@ -198,10 +196,10 @@ def _first_yield(block: tuple[n.Stmt, ...]) -> n.Yield | None:
 
 def _yield_before_detach(function: Function, statement: n.Assign) -> n.Yield | None:
     """For ``token = attach(...)``: a yield between it and the ``detach`` that ends it."""
-    target = statement.targets[0]
-    if not isinstance(target, n.Name) or n.dotted(getattr(statement.value, "func", target)) is None:
+    call = statement.value
+    if not isinstance(statement.targets[0], n.Name) or not isinstance(call, n.Call):
         return None
-    if not (n.dotted(statement.value.func) or "").endswith("attach"):  # type: ignore[union-attr]
+    if not (n.dotted(call.func) or "").endswith("attach"):
         return None
     ordered = sorted(
         (
