@@ -220,7 +220,15 @@ class Accepting:
         lines = function.module.facts.lines[function.node.at[0] - 1 : function.node.at[2]]
         return self._words.search("\n".join(lines)) is not None
 
+    @cached_property
+    def _keyword_is_spelled(self) -> bool:
+        """Whether any file of the project has the keyword, or its constant, in its text."""
+        spelled = {self._carriers.keyword, KEYWORD_CONSTANT}
+        return any(not spelled.isdisjoint(module.facts.words) for module in self._modules)
+
     def _mentions_keyword(self, function: Function) -> bool:
+        if not self._keyword_is_spelled:
+            return False
         for statement in function.paths:
             for node in own_nodes(statement):
                 if isinstance(node, n.Expr) and self._is_keyword(node, function):
