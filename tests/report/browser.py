@@ -28,7 +28,7 @@ _OPTIONS = (
 def browse(page: Path, *options: str) -> str:
     """Open a page, and return what the browser prints."""
     found = next(filter(None, map(shutil.which, _NAMES)), None)
-    assert found, "no browser: install the package `chromium` (scripts/test does, as root on Debian)"
+    assert found, "no browser: install the package `chromium` (scripts/test does, as root)"
     profile = page.with_suffix(".profile")
     result = subprocess.run(
         [found, *_OPTIONS, f"--user-data-dir={profile}", *options, page.as_uri()],
