@@ -19,6 +19,7 @@ from rltel_lint.vocabulary.model import (
     GroupClass,
     Kind,
     KnownCall,
+    KnownResult,
     Lifecycle,
     Metrics,
     Recorder,
@@ -281,7 +282,16 @@ def _metrics(table: Mapping[str, Any], modules: tuple[str, ...], where: str) -> 
     found["prefixes"] = _texts(table.get("prefixes", []), f"{where}.prefixes")
     maps = _table(table.get("maps", {}), f"{where}.maps")
     found["maps"] = {name: _texts(value, f"{where}.maps.{name}") for name, value in maps.items()}
+    results = _table(table.get("results", {}), f"{where}.results")
+    found["results"] = tuple(
+        _result(name, keys, modules, f"{where}.results") for name, keys in results.items()
+    )
     return Metrics(**found)
+
+
+def _result(name: str, keys: Any, modules: tuple[str, ...], where: str) -> KnownResult:
+    known = _callable(name, None, modules, where)
+    return KnownResult(known.name, known.modules, _texts(keys, f"{where}.{name}"))
 
 
 def _categories(table: Mapping[str, Any], where: str) -> Categories:

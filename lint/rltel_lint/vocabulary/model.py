@@ -121,6 +121,21 @@ class Carriers:
 
 
 @dataclass(frozen=True)
+class KnownResult:
+    """A function of a library that returns a mapping for the logger.
+
+    Attributes:
+        name: The name it is called by.
+        modules: Dotted prefixes under which it is meant.
+        keys: The keys that its mapping may have; ``*`` stands for anything.
+    """
+
+    name: str
+    modules: tuple[str, ...]
+    keys: tuple[str, ...]
+
+
+@dataclass(frozen=True)
 class Metrics:
     """How logger keys become metrics.
 
@@ -130,6 +145,7 @@ class Metrics:
         maps: Names of mappings whose values list logger keys (prefix they are teed under).
         loggers: Methods that log a mapping of metrics.
         prefixes: The prefixes that are teed.
+        results: Functions of a library that return mappings for the logger.
     """
 
     teed: tuple[KnownCall, ...] = ()
@@ -137,6 +153,7 @@ class Metrics:
     maps: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     loggers: tuple[KnownCall, ...] = ()
     prefixes: tuple[str, ...] = ()
+    results: tuple[KnownResult, ...] = ()
 
 
 @dataclass(frozen=True)

@@ -71,7 +71,8 @@ class Metrics:
         callers = CallerFinder(modules, resolver, finder, uses)
         self._loggers = LoggerFinder(vocabulary, resolver, finder, callers, evaluator, uses)
         is_logger = self._loggers.is_logger
-        self._mappings = Mappings(resolver, finder, callers, evaluator, uses, is_logger)
+        results = vocabulary.metrics.results
+        self._mappings = Mappings(resolver, finder, callers, evaluator, uses, is_logger, results)
         self._declarations = DeclarationFinder(
             vocabulary.metrics, modules, resolver, finder, evaluator, uses
         )

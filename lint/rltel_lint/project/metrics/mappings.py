@@ -31,6 +31,7 @@ from rltel_lint.project.model import Binding, Class, Function, Module, Scope
 from rltel_lint.project.reaching import reaching
 from rltel_lint.project.resolve import External, Instance, Resolver
 from rltel_lint.project.uses import Uses
+from rltel_lint.vocabulary.model import KnownResult
 
 _DEPTH = 40
 _STEPS = 1000
@@ -51,6 +52,7 @@ class Mappings:
         evaluator: Evaluates keys.
         uses: Finds the uses of names.
         is_logger: Whether a call logs a mapping: such a call does not write into it.
+        results: Functions of libraries whose keys the vocabulary tells.
     """
 
     def __init__(
@@ -61,11 +63,12 @@ class Mappings:
         evaluator: Evaluator,
         uses: Uses,
         is_logger: Callable[[CallSite], bool],
+        results: tuple[KnownResult, ...] = (),
     ) -> None:
         self._resolver = resolver
         self._callers = callers
         self._evaluator = evaluator
-        self._results = Results(self, resolver, finder, evaluator)
+        self._results = Results(self, resolver, finder, evaluator, results)
         self.merging = Merging(self, evaluator)
         self._loops = Loops(self, evaluator, resolver)
         self._writers = Writers(self, resolver, finder, evaluator, uses, is_logger)

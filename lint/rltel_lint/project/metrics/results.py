@@ -9,10 +9,12 @@ from rltel_lint.facts import nodes as n
 from rltel_lint.project.binding import Frame
 from rltel_lint.project.calls import CallFinder, CallSite
 from rltel_lint.project.evaluate import Evaluator
-from rltel_lint.project.metrics.keys import NO_KEYS, Keys, from_outside, gap, union
+from rltel_lint.project.metrics.keys import NO_KEYS, Keys, from_outside, gap, key_at, union
 from rltel_lint.project.metrics.records import Records
 from rltel_lint.project.model import Class, Function, Scope
 from rltel_lint.project.resolve import External, Instance, Resolver
+from rltel_lint.values import HOLE, Strings
+from rltel_lint.vocabulary.model import KnownResult, means
 
 if TYPE_CHECKING:
     from rltel_lint.project.metrics.mappings import Mappings
@@ -48,11 +50,18 @@ class Results:
         resolver: Resolves what is called.
         finder: Finds the project's functions that a call runs.
         evaluator: Binds arguments.
+        known: Functions of libraries whose keys the vocabulary tells.
     """
 
     def __init__(
-        self, mappings: Mappings, resolver: Resolver, finder: CallFinder, evaluator: Evaluator
+        self,
+        mappings: Mappings,
+        resolver: Resolver,
+        finder: CallFinder,
+        evaluator: Evaluator,
+        known: tuple[KnownResult, ...] = (),
     ) -> None:
+        self._known_results = known
         self._mappings = mappings
         self._resolver = resolver
         self._finder = finder
@@ -69,9 +78,20 @@ class Results:
         ran = list(self.runs(expr, scope, at, frame))
         whole = [one for one in ran if not _is_stub(one[0])]
         found += [self.returned(function, entered) for function, entered in whole or ran]
+        told = {name: keys for name in outside if (keys := self._told(name)) is not None}
+        if told:
+            place, outside = scope.place(expr), [name for name in outside if name not in told]
+            found += [key_at(Strings(keys), place) for keys in told.values()]
         if found:
             return union([*found, *(elsewhere(name) for name in outside)])
         return self._known(expr, scope, at, frame, outside)
+
+    def _told(self, dotted: str) -> frozenset[str] | None:
+        """The keys that the vocabulary tells of a library's function, as templates."""
+        for known in self._known_results:
+            if means(dotted, known.name, known.modules):
+                return frozenset(key.replace("*", HOLE) for key in known.keys)
+        return None
 
     def _known(
         self, expr: n.Call, scope: Scope, at: n.Stmt | None, frame: Frame, outside: list[str]
