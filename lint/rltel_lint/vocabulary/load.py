@@ -55,7 +55,7 @@ _PARTS = {
 _TOP_KEYS = (
     *("modules", "helpers", "methods", "groups", "registrations", "attachers", "carriers"),
     *("categories", "attributes", "bucket_tables", "recorders", "recorded_by_name"),
-    *("environment", "timer_exceptions"),
+    *("environment", "environment_prefixes", "timer_exceptions"),
     *(
         "lifecycle",
         "metrics",
@@ -205,6 +205,9 @@ def _parse(table: Mapping[str, Any], where: str) -> Vocabulary:
         ),
         timer_exceptions=_texts(table.get("timer_exceptions", []), f"{where}.timer_exceptions"),
         environment=_texts(table.get("environment", []), f"{where}.environment"),
+        environment_prefixes=_texts(
+            table.get("environment_prefixes", []), f"{where}.environment_prefixes"
+        ),
         bucket_tables=_texts(table.get("bucket_tables", []), f"{where}.bucket_tables"),
         constants=_constants(table.get("constants", {}), modules, f"{where}.constants"),
     )
@@ -286,6 +289,7 @@ def _metrics(table: Mapping[str, Any], modules: tuple[str, ...], where: str) -> 
     found["results"] = tuple(
         _result(name, keys, modules, f"{where}.results") for name, keys in results.items()
     )
+    found["library"] = _mapping(table.get("library", {}), f"{where}.library")
     return Metrics(**found)
 
 

@@ -102,6 +102,7 @@ class Carriers:
         keyword_helpers: Functions that return the keyword dict to unpack.
         makers: Functions that return a carrier.
         openers: Functions that reopen a carrier on the other side.
+        extractors: Functions whose result is the caller's context, of no use until it is used.
         dispatchers: Functions that call ``method.remote`` with the carrier.
         accepting: Decorators that make a method accept the keyword.
         by_name: Methods that dispatch a remote method named by an argument.
@@ -113,6 +114,7 @@ class Carriers:
     keyword_helpers: tuple[KnownCall, ...] = ()
     makers: tuple[KnownCall, ...] = ()
     openers: tuple[KnownCall, ...] = ()
+    extractors: tuple[KnownCall, ...] = ()
     dispatchers: tuple[KnownCall, ...] = ()
     accepting: tuple[KnownCall, ...] = ()
     by_name: tuple[KnownCall, ...] = ()
@@ -146,6 +148,7 @@ class Metrics:
         loggers: Methods that log a mapping of metrics.
         prefixes: The prefixes that are teed.
         results: Functions of a library that return mappings for the logger.
+        library: The rows that a library declares: logger key, with ``*``, to series.
     """
 
     teed: tuple[KnownCall, ...] = ()
@@ -154,6 +157,7 @@ class Metrics:
     loggers: tuple[KnownCall, ...] = ()
     prefixes: tuple[str, ...] = ()
     results: tuple[KnownResult, ...] = ()
+    library: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -206,6 +210,7 @@ class Lifecycle:
     Attributes:
         drivers: Functions that start telemetry in the process that runs the training loop.
         workers: Functions that start telemetry in an actor.
+        providers: Functions that set what all of a process records with.
         worker_decorators: Decorators of a constructor that start telemetry in its actor.
         shutdowns: Functions that deliver what was recorded in this process.
         actor_flushers: Functions that deliver what an actor, their argument, recorded.
@@ -215,16 +220,21 @@ class Lifecycle:
         overhead: The bucket that evaluation belongs to.
         evaluate_groups: Groups of evaluation spans.
         evaluate_helpers: Helpers that open an evaluation span with its scope.
+        instrumentors: Functions that make the sessions traced that are created from then on.
+        sessions: Classes of those sessions.
     """
 
     drivers: tuple[KnownCall, ...] = ()
     workers: tuple[KnownCall, ...] = ()
+    providers: tuple[KnownCall, ...] = ()
     worker_decorators: tuple[KnownCall, ...] = ()
     shutdowns: tuple[KnownCall, ...] = ()
     actor_flushers: tuple[KnownCall, ...] = ()
     binders: tuple[KnownCall, ...] = ()
     overhead_scopes: tuple[KnownCall, ...] = ()
     evaluate_helpers: tuple[KnownCall, ...] = ()
+    instrumentors: tuple[KnownCall, ...] = ()
+    sessions: tuple[KnownCall, ...] = ()
     run_groups: tuple[str, ...] = ()
     evaluate_groups: tuple[str, ...] = ()
     overhead: str = ""
@@ -278,6 +288,7 @@ class Vocabulary:
         recorded_by_name: Functions that take a mapping from a metric's name to its value first.
         timer_exceptions: Last words of spans that need not be named like the timer beside them.
         environment: Environment variables that the library reads.
+        environment_prefixes: What names of variables that configure telemetry start with.
         bucket_tables: Module-level names of mappings from group to bucket.
         own: Which helpers and classes the project's own table added, for RLT002.
     """
@@ -305,6 +316,7 @@ class Vocabulary:
     recorded_by_name: tuple[KnownCall, ...] = ()
     timer_exceptions: tuple[str, ...] = ()
     environment: tuple[str, ...] = ()
+    environment_prefixes: tuple[str, ...] = ()
     bucket_tables: tuple[str, ...] = ()
     own: frozenset[str] = frozenset()
 
