@@ -29,6 +29,8 @@ class Config:
     Attributes:
         source: Globs of the Python files to check; empty means every one but tests.
         docs: Globs of the documents to read; empty means ``README*`` and ``docs/**``.
+        dashboards: Globs of the dashboards to read; empty means JSON below ``dashboards/``.
+        configs: Globs of the configuration files to read; empty means none.
         exclude: Globs of files to leave out, after the built-in ones; ``!`` takes back.
         profile: Names of the built-in vocabularies.
         namespace: Prefixes of the project's span and metric names.
@@ -44,6 +46,8 @@ class Config:
 
     source: tuple[str, ...] = ()
     docs: tuple[str, ...] = ()
+    dashboards: tuple[str, ...] = ()
+    configs: tuple[str, ...] = ()
     exclude: tuple[str, ...] = ()
     profile: tuple[str, ...] = ("rl_telemetry",)
     namespace: tuple[str, ...] = ("rl.",)
@@ -255,6 +259,8 @@ def _kind(value: object) -> str:
 _READERS: dict[str, Callable[[object, str], Any]] = {
     "source": _globs,
     "docs": _globs,
+    "dashboards": _globs,
+    "configs": _globs,
     "exclude": _globs,
     "profile": _string_or_strings,
     "namespace": _namespaces,

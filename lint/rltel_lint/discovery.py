@@ -42,7 +42,10 @@ DEFAULT_EXCLUDE = (
     "site-packages/",
     "venv/",
 )
+DEFAULT_DASHBOARDS = ("**/dashboards/**/*.json",)
 DOCUMENT_SUFFIXES = (".md", ".markdown", ".mdx", ".rst")
+DASHBOARD_SUFFIXES = (".json", ".yaml", ".yml")
+CONFIG_SUFFIXES = (".yaml", ".yml", ".toml")
 
 # What git exports to its hooks would make it list another repository than the one asked for.
 _GIT_LOCAL = ("GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_PREFIX", "GIT_COMMON_DIR")
@@ -54,7 +57,7 @@ class Files:
 
     Attributes:
         sources: Python files.
-        documents: Markdown, MDX and reStructuredText files.
+        documents: Markdown, MDX and reStructuredText files, dashboards, configuration files.
         notes: What the user should know of how they were found.
     """
 
@@ -87,24 +90,27 @@ def find_files(root: Path, config: Config) -> Files:
 
     Args:
         root: The project root, an existing folder.
-        config: Its ``source``, ``docs`` and ``exclude`` are used.
+        config: Its ``source``, ``docs``, ``dashboards``, ``configs`` and ``exclude`` are used.
     """
     root = root.resolve()
     exclude = Globs(DEFAULT_EXCLUDE + config.exclude)
     source = Globs(config.source or DEFAULT_SOURCE)
-    docs = Globs(config.docs or DEFAULT_DOCS)
+    kinds = (
+        (DOCUMENT_SUFFIXES, Globs(config.docs or DEFAULT_DOCS)),
+        (DASHBOARD_SUFFIXES, Globs(config.dashboards or DEFAULT_DASHBOARDS)),
+        (CONFIG_SUFFIXES, Globs(config.configs)),
+    )
     listed, notes = _git_files(root)
     candidates = listed if listed else _walk(root, exclude)
     sources: list[str] = []
     documents: list[str] = []
     for path in candidates:
         if path.endswith(".py"):
-            wanted, found = source, sources
-        elif path.lower().endswith(DOCUMENT_SUFFIXES):
-            wanted, found = docs, documents
+            wanted, found = source.match(path), sources
         else:
-            continue
-        if wanted.match(path) and not exclude.match(path):
+            lower, found = path.lower(), documents
+            wanted = any(lower.endswith(ends) and globs.match(path) for ends, globs in kinds)
+        if wanted and not exclude.match(path):
             found.append(path)
     return Files(_existing(root, sources), _existing(root, documents), notes)
 

@@ -157,7 +157,9 @@ def _review(
 
 def _settings(source: Input, config: Config) -> Settings:
     unmatched = [("source", glob) for glob in Globs(config.source).unmatched(source.sources)]
-    unmatched += [("docs", glob) for glob in Globs(config.docs).unmatched(source.documents)]
+    for key in ("docs", "dashboards", "configs"):
+        globs = Globs(getattr(config, key))
+        unmatched += [(key, glob) for glob in globs.unmatched(source.documents)]
     path, text = "pyproject.toml", ""
     if config.file is not None:
         try:

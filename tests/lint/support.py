@@ -24,7 +24,7 @@ if sys.version_info >= (3, 11):
 else:
     import tomli as tomllib
 
-_DOCUMENTS = {".md", ".rst", ".mdx"}
+_DOCUMENTS = {".md", ".rst", ".mdx", ".json", ".yaml", ".yml", ".toml"}
 _MARK = re.compile(r"<- (RLT\d{3}(?:, RLT\d{3})*)")
 
 
@@ -43,7 +43,7 @@ def link(
     documents = [
         extract_document(path, text, namespace=config.namespace[0])
         for path, text in sorted(files.items())
-        if Path(path).suffix in _DOCUMENTS
+        if Path(path).suffix in _DOCUMENTS and path != "pyproject.toml"
     ]
     vocabulary = load_vocabulary(config.profile, config.vocabulary)
     text = files.get("pyproject.toml", "")

@@ -20,6 +20,7 @@ from typing import cast
 
 from rltel_lint.facts.context import IGNORE, Context, speaks_of_telemetry
 from rltel_lint.facts.entries import (
+    DATA_SUFFIXES,
     CodeFence,
     DocumentEntry,
     DocumentFacts,
@@ -55,7 +56,8 @@ def extract_document(path: str, text: str, *, namespace: str = "rl.") -> Documen
 
     Args:
         path: Its path relative to the project root, with ``/``. The suffix decides how it is
-            read: ``.rst`` as reStructuredText, ``.mdx`` as MDX, all else as Markdown.
+            read: ``.rst`` as reStructuredText, ``.mdx`` as MDX, ``.json``, ``.yaml``, ``.yml``
+            and ``.toml`` as data, all else as Markdown.
         text: Its content.
         namespace: The prefix of the project's own names.
 
@@ -63,6 +65,10 @@ def extract_document(path: str, text: str, *, namespace: str = "rl.") -> Documen
         What it says. A page that cannot be read gives a problem rather than an error.
     """
     suffix = PurePosixPath(path).suffix.lower()
+    if suffix in DATA_SUFFIXES:
+        from rltel_lint.facts.data_files import extract_data
+
+        return extract_data(path, text)
     signs = _REST_SIGNS if suffix == ".rst" else _MARKDOWN_SIGNS
     if not signs.search(text):
         return DocumentFacts(path)

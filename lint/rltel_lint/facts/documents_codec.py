@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import astuple
 from typing import Any
 
-from rltel_lint.facts.entries import CodeFence, DocumentEntry, DocumentFacts, Mention
+from rltel_lint.facts.entries import CodeFence, DataValue, DocumentEntry, DocumentFacts, Mention
 from rltel_lint.findings import Place
 
 
@@ -22,6 +22,7 @@ def encode_document(facts: DocumentFacts) -> list[Any]:
         [[fence.language, fence.text, _at(fence.place)] for fence in facts.fences],
         [[mention.text, _at(mention.place), mention.negated] for mention in facts.mentions],
         [list(problem) for problem in facts.problems],
+        [[value.key, value.text, _at(value.place)] for value in facts.values],
     ]
 
 
@@ -35,7 +36,7 @@ def decode_document(path: str, values: list[Any]) -> DocumentFacts:
     Raises:
         ValueError, TypeError, IndexError: The values are not what was kept.
     """
-    entries, fences, mentions, problems = values
+    entries, fences, mentions, problems, data = values
     return DocumentFacts(
         path,
         tuple(
@@ -53,6 +54,7 @@ def decode_document(path: str, values: list[Any]) -> DocumentFacts:
         tuple(CodeFence(language, text, Place(path, *at)) for language, text, at in fences),
         tuple(Mention(text, Place(path, *at), negated) for text, at, negated in mentions),
         tuple((line, message) for line, message in problems),
+        tuple(DataValue(key, text, Place(path, *at)) for key, text, at in data),
     )
 
 

@@ -82,6 +82,36 @@ class Mention:
 
 
 @dataclass(frozen=True)
+class DataValue:
+    """A text that a dashboard or a configuration file gives to a key.
+
+    Attributes:
+        key: The keys down to it, with dots, list positions left out.
+        text: The value; in JSON with :data:`PADDING` where an escape is longer than what it
+            stands for, so that offsets are those of the file.
+        place: Where its first character stands.
+    """
+
+    key: str
+    text: str
+    place: Place
+
+    def at(self, start: int, end: int) -> Place:
+        """Returns the place of a part of the value; of all of it where lines are folded."""
+        if self.place.end_line > self.place.line:
+            return self.place
+        line, column = self.place.line, self.place.column
+        return Place(self.place.path, line, column + start, line, column + end)
+
+
+DATA_SUFFIXES = (".json", ".yaml", ".yml", ".toml")
+"""What is read as data: dashboards and configuration files."""
+
+PADDING = "\ue002"
+"""Stands for a character of the file that is none of the value."""
+
+
+@dataclass(frozen=True)
 class DocumentFacts:
     """All that one document says.
 
@@ -91,6 +121,7 @@ class DocumentFacts:
         fences: Code blocks, in order.
         mentions: Other code spans, in order.
         problems: Lines that could not be read as meant (line, one-sentence reason).
+        values: The queries of a dashboard, or the texts of a configuration file, in order.
     """
 
     path: str
@@ -98,3 +129,4 @@ class DocumentFacts:
     fences: tuple[CodeFence, ...] = ()
     mentions: tuple[Mention, ...] = ()
     problems: tuple[tuple[int, str], ...] = ()
+    values: tuple[DataValue, ...] = ()

@@ -40,6 +40,32 @@ def lower(text: str, *, line_offset: int = 0) -> tuple[n.Stmt, ...]:
     return _Lowering(positions_of(module), line_offset).statements(module.body)
 
 
+def lower_expression(text: str, line: int, column: int) -> n.Expr:
+    """Lowers one expression that stands somewhere in a file.
+
+    Args:
+        text: The expression, as it is written there.
+        line: The line that it begins on, from 1.
+        column: The column, from 0.
+
+    Raises:
+        libcst.ParserSyntaxError: The text is not an expression.
+    """
+    module = cst.parse_module(f"({text}\n)\n")
+    moved = {
+        node: (
+            at[0],
+            at[1] + column - 1 if at[0] == 1 else at[1],
+            at[2],
+            at[3] + column - 1 if at[2] == 1 else at[3],
+        )
+        for node, at in positions_of(module).items()
+    }
+    (statement,) = _Lowering(moved, line - 1).statements(module.body)
+    assert isinstance(statement, n.ExprStmt)
+    return statement.value
+
+
 class _Lowering:
     def __init__(self, positions: Mapping[cst.CSTNode, n.Span], line_offset: int) -> None:
         self._positions = positions
@@ -189,12 +215,6 @@ class _Lowering:
 
     def function(self, node: cst.FunctionDef) -> n.Stmt:
         body = self.block(node.body)
-        generator = any(
-            isinstance(inner, n.Yield)
-            for statement in body
-            if not isinstance(statement, (n.FunctionDef, n.ClassDef))
-            for inner in n.walk(statement, into_functions=False)
-        )
         return n.FunctionDef(
             self.at(node),
             node.name.value,
@@ -202,7 +222,7 @@ class _Lowering:
             tuple(self.expr(decorator.decorator) for decorator in node.decorators),
             body,
             node.asynchronous is not None,
-            generator,
+            n.yields(body),
             self.expr(node.returns.annotation) if node.returns else None,
             self.at(node.name),
         )

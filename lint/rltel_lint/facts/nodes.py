@@ -466,6 +466,16 @@ def walk(node: Node, *, into_functions: bool = True) -> Iterator[Node]:
         yield from walk(child, into_functions=into_functions)
 
 
+def yields(body: tuple[Stmt, ...]) -> bool:
+    """Whether a function with this body is a generator."""
+    return any(
+        isinstance(inner, Yield)
+        for statement in body
+        if not isinstance(statement, (FunctionDef, ClassDef))
+        for inner in walk(statement, into_functions=False)
+    )
+
+
 def blocks(stmt: Stmt) -> tuple[tuple[Stmt, ...], ...]:
     """Returns the blocks of statements directly inside a statement (not of definitions)."""
     if isinstance(stmt, (If, For, While)):
