@@ -44,7 +44,7 @@ def declared(tree: Tree) -> Iterator[Mutant]:
     """A declared series or its logger key is renamed, or declared twice."""
     for source, call, key, name in _rows(tree):
         for node, what, codes in (
-            (key, "logger key in the row", "501"),
+            (key, "logger key in the row", "501 504"),
             (name, "series", "503 504"),
         ):
             if node is None or text_of(node) is None:
@@ -91,7 +91,7 @@ def logged(tree: Tree) -> Iterator[Mutant]:
             for way in spelled(source, key, text):
                 if way.how != "conditional":
                     yield in_source(
-                        "SET", f"logged key renamed, {way.how}", "501 502", source, key.lineno,
+                        "SET", f"logged key renamed, {way.how}", "501 502 504", source, key.lineno,
                         way.changes, detail=text, more=way.more,
                     )  # fmt: skip
 
@@ -118,7 +118,7 @@ def prefixes(tree: Tree) -> Iterator[Mutant]:
             for way in spelled(source, prefix, drifted(source.segment(prefix))):
                 if way.how != "conditional":
                     yield in_source(
-                        "SET", f"prefix changed, {way.how}", "501 502", source, node.lineno,
+                        "SET", f"prefix changed, {way.how}", "501 502 504", source, node.lineno,
                         way.changes, more=way.more,
                     )  # fmt: skip
 

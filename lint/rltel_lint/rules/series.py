@@ -16,6 +16,7 @@ from rltel_lint.project.model import Module
 from rltel_lint.project.series import Recording
 from rltel_lint.project.spans import call_means
 from rltel_lint.rules.base import Rule
+from rltel_lint.rules.documented_keys import all_rows_are_read, disagreements
 from rltel_lint.rules.offers import add_row
 from rltel_lint.rules.wording import listed, nearest
 from rltel_lint.values import HOLE, display
@@ -103,6 +104,9 @@ class MetricNeverRecorded(Rule):
     metric any more, or it is declared and the value never gets there: the argument that records
     it is passed by no call.
 
+    A column *Logger key* is read too: it has to name the key that the metric's declaration has,
+    and of the metrics that the runtime declares, that key must be logged.
+
     Record it, or take the row out; a row marked *reserved* may wait.
     """
 
@@ -179,6 +183,8 @@ class MetricNeverRecorded(Rule):
                 )
             return
         if name in known:
+            for message, related in disagreements(project, entry, name):
+                yield self.finding(entry.place, message, related)
             yield from self._unrecorded(project, entry, name)
             return
         series = {metric for one in project.vocabulary.recorders for metric in one.series}
@@ -366,8 +372,7 @@ class NothingRecorded(Rule):
             if project.span_finder.implements(f"{site.scope.module.name}."):
                 continue
             if known is None:
-                unread = (project.modules.modules[p.path] for p in project.metrics.declared.unread)
-                if not all(project.span_finder.implements(f"{one.name}.") for one in unread):
+                if not all_rows_are_read(project):
                     return
                 names = {row.name for row in _rows(project)}
                 known = {_registry_key(x) for x in names | set(project.vocabulary.emitted_metrics)}

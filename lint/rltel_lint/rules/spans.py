@@ -435,9 +435,27 @@ def _speaks_of(project: Project, template: str) -> bool:
 
 
 def _documented(project: Project, template: str) -> bool:
-    if any(True for _ in project.documents.naming("span", template)):
+    if any(
+        not _of_library(project, entry, template)
+        for entry in project.documents.naming("span", template)
+    ):
         return True
     return project.documents.is_reserved(display(template))
+
+
+def _of_library(project: Project, entry: DocumentEntry, template: str) -> bool:
+    """Whether a row lists spans that a library opens by itself, and not this one.
+
+    A name that begins with a gap (`rl.<algo>.step`) could be taken for one of the library's,
+    whatever stands behind it in the row.
+    """
+    heads = [own.partition("*")[0] for own in project.vocabulary.emitted_spans if "*" in own]
+    return any(
+        not template.startswith(head)
+        and not template.endswith(HOLE)
+        and all(name.startswith(head) for name in entry.names)
+        for head in heads
+    )
 
 
 def _emitted(project: Project) -> dict[str, Place]:

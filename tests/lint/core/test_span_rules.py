@@ -317,3 +317,29 @@ def test_spans_that_the_library_opens_itself_need_no_site() -> None:
     assert codes(files) == []
     files["docs/a.md"] = files["docs/a.md"].replace("data_plane", "data_lane")
     assert codes(files) == ["RLT102"]
+
+
+LIBRARY_ROWS = "\n".join(["| Span |", "|---|", "| `rl.data_plane.<op>` |", "{more}", ""])
+HELPER = """
+from rl_telemetry.instrumentation import managed_span
+from rl_telemetry.span_groups import RLSpanGroup
+
+def phase(config):
+    return managed_span(RLSpanGroup.REWARD, f"rl.{config.algorithm}.{name}")
+"""
+
+
+@pytest.mark.parametrize(
+    ("name", "row", "missing"),
+    [
+        ("reward", "| `rl.<algo>.reward` |", False),
+        ("reward", "| `rl.<algo>.rewards` |", True),
+        ("reward", "| `rl.grpo.<phase>` |", False),
+        ("{config.phase}", "| `rl.<algo>.rewards` |", False),
+        ("{config.phase}", "", False),
+    ],
+)
+def test_a_row_of_the_librarys_spans_documents_no_other(name: str, row: str, missing: bool) -> None:
+    files = {"train.py": HELPER.replace("{name}", name)}
+    files["docs/spans.md"] = LIBRARY_ROWS.replace("{more}", row)
+    assert bool(check(files, spans.UndocumentedSpan)) == missing

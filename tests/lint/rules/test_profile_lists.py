@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fnmatch
 import inspect
 import re
 from pathlib import Path
@@ -11,13 +12,13 @@ import pytest
 
 import rl_telemetry
 from rl_telemetry import buckets, environment, instrumentation, metrics
-from rl_telemetry.contrib import data_plane
+from rl_telemetry.contrib import data_plane, vllm
 from rl_telemetry.instrumentation import (
     RL_BUCKET_ATTR,
     RL_EFFICIENCY_CATEGORY_ATTR,
     RL_ITERATION_ATTR,
 )
-from rl_telemetry.metrics import standard
+from rl_telemetry.metrics import efficiency, standard
 from rltel_lint.vocabulary import load_vocabulary
 
 VOCABULARY = load_vocabulary(("rl_telemetry",))
@@ -76,3 +77,28 @@ def test_environment() -> None:
         named |= set(re.findall(r"RL_TELEMETRY_[A-Z_]*[A-Z]\b", text))
     written = {name for name in named if not name.endswith("_")}
     assert written <= set(VOCABULARY.environment)
+
+
+def test_rows_of_the_runtime() -> None:
+    plain = {k: v for k, v in VOCABULARY.metrics.library.items() if "*" not in k}
+    percentage = {efficiency.PCT_KEY: standard.EFFICIENCY_PCT}
+    assert plain == {row.logger_key: row.name for row in standard.TEED_METRICS} | percentage
+    seconds = VOCABULARY.metrics.library[efficiency.seconds_key("*")]
+    assert seconds == standard.EFFICIENCY_SECONDS
+
+
+def test_mappings_for_the_logger_have_the_keys_that_they_have() -> None:
+    series = [f"{family}{part}" for family in vllm.KEPT_FAMILIES for part in ("", "_sum", "_count")]
+    read = dict.fromkeys([*series, f"vllm:{vllm.SPEC_DECODE}_drafts"], 1.0)
+    returned = {
+        "print_efficiency_summary": metrics.print_efficiency_summary(
+            dict.fromkeys(buckets.EFFICIENCY_CATEGORY_BUCKET, 1.0), 20.0, 1, 10.0
+        ),
+        "counter_deltas": vllm.counter_deltas(read, read),
+        "step_metrics": vllm.step_metrics(read),
+    }
+    for result in VOCABULARY.metrics.results:
+        assert hasattr(metrics, result.name) or hasattr(vllm, result.name)
+        for key in returned.get(result.name, ()):
+            assert any(fnmatch.fnmatchcase(key, pattern) for pattern in result.keys)
+    assert all(returned.values())

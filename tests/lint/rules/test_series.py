@@ -262,3 +262,67 @@ def test_a_row_that_is_repeated_says_the_same(second: str, expected: int) -> Non
     first = "RecordedMetric('rl.queue.length', 'gauge', 's')"
     code = f"{head}register_recorded_metrics([{first}])\nregister_recorded_metrics([{second}])\n"
     assert len(lint({"m.py": code}, MetricClaimedTwice)) == expected
+
+
+KEYED = """
+from rl_telemetry.metrics import TeedMetric, print_efficiency_summary, register_teed_metrics
+
+register_teed_metrics([TeedMetric("queue/age", "rl.queue.age")])
+
+def log(logger, step, seconds, more):
+    logger.log_metrics({"queue/age": 1.0, "reward": 2.0}, step, prefix="train")
+    logger.log_metrics(print_efficiency_summary(seconds, 1.0, step), step)
+    {extra}
+"""
+KEY_TABLE = "# `rl.*`\n\n| Metric | Logger key |\n|---|---|\n| `{name}` | {key} |\n"
+
+DOCUMENTED_KEYS = {
+    "the declared one": ("rl.queue.age", "`queue/age`", "pass", 0),
+    "another one": ("rl.queue.age", "`queue/ages`", "pass", 1),
+    "with its prefix": ("rl.queue.age", "`train/queue/age`", "pass", 0),
+    "with another prefix": ("rl.queue.age", "`validation/queue/age`", "pass", 1),
+    "a template": ("rl.queue.age", "`queue/<what>`", "pass", 0),
+    "another template": ("rl.queue.age", "`buffer/<what>`", "pass", 1),
+    "one of several": ("rl.queue.age", "`queue/age`, `queue/old_age`", "pass", 0),
+    "several others": ("rl.queue.age", "`queue/old`, `queue/old_age`", "pass", 1),
+    "none": ("rl.queue.age", "-", "pass", 0),
+    "words": ("rl.queue.age", "set by the tee, see there", "pass", 0),
+    "one of the runtime": ("rl.reward.mean", "`reward`", "pass", 0),
+    "another one of the runtime": ("rl.reward.mean", "`rewards`", "pass", 1),
+    "one that nobody logs": ("rl.policy.loss", "`loss`", "pass", 1),
+    "without a key": ("rl.policy.loss", "-", "pass", 1),
+    "one that may be logged": (
+        "rl.policy.loss", "`loss`", 'logger.log_metrics({**more, "loss": 1}, step, "train")', 0
+    ),
+    "one logged elsewhere": (
+        "rl.policy.loss", "`loss`", 'logger.log_metrics({"loss": 1}, step, "validation")', 1
+    ),
+    "one under a prefix that is not known": (
+        "rl.policy.loss", "`loss`", 'logger.log_metrics({"loss": 1}, step, more)', 0
+    ),
+    "one of the summary": ("rl.efficiency.pct", "`efficiency/efficiency_pct`", "pass", 0),
+    "a template of the summary": ("rl.efficiency.seconds", "`efficiency/<x>_s`", "pass", 0),
+    "another template of the summary": ("rl.efficiency.seconds", "`waste/<x>`", "pass", 1),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("how", DOCUMENTED_KEYS)
+def test_the_logger_key_of_a_documented_metric(how: str) -> None:
+    name, key, extra, expected = DOCUMENTED_KEYS[how]
+    table = KEY_TABLE.replace("{name}", name).replace("{key}", key)
+    files = {"m.py": KEYED.replace("{extra}", extra), "docs/m.md": table}
+    assert len(lint(files, MetricNeverRecorded)) == expected
+
+
+def test_a_row_of_the_project_goes_before_the_one_of_the_runtime() -> None:
+    own = KEYED.replace("queue/age", "loss").replace("rl.queue.age", "rl.train.loss")
+    table = KEY_TABLE.replace("{name}", "rl.policy.loss").replace("{key}", "`loss`")
+    for extra in ("pass", 'register_teed_metrics([TeedMetric(more.key, "rl.policy.loss")])'):
+        files = {"m.py": own.replace("{extra}", extra), "docs/m.md": table}
+        assert lint(files, MetricNeverRecorded) == []
+
+
+def test_a_project_that_logs_nothing_is_not_asked_for_keys() -> None:
+    table = KEY_TABLE.replace("{name}", "rl.policy.loss").replace("{key}", "`loss`")
+    code = KEYED.replace("log_metrics", "keep").replace("{extra}", "pass")
+    assert lint({"m.py": code, "docs/m.md": table}, MetricNeverRecorded) == []
