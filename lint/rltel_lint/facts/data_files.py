@@ -48,7 +48,7 @@ def extract_data(path: str, text: str) -> DocumentFacts:
     read = {".json": _json, ".toml": _toml}.get(PurePosixPath(path).suffix.lower(), _yaml)
     try:
         return DocumentFacts(path, values=tuple(read(path, text)))
-    except _Unparsable as error:
+    except _UnparsableError as error:
         reason = f"cannot be parsed {error.reason}; correct the file or exclude it"
         return DocumentFacts(path, problems=((error.line, reason),))
     except RecursionError:
@@ -56,7 +56,7 @@ def extract_data(path: str, text: str) -> DocumentFacts:
         return DocumentFacts(path, problems=((1, reason),))
 
 
-class _Unparsable(Exception):
+class _UnparsableError(Exception):
     def __init__(self, line: int, reason: str) -> None:
         super().__init__(reason)
         self.line = line
@@ -70,7 +70,7 @@ def _json(path: str, text: str) -> Iterator[DataValue]:
     except ValueError as error:
         line = getattr(error, "lineno", 1)
         reason = getattr(error, "msg", "a number is too long").lower()
-        raise _Unparsable(line, f"as JSON: {reason}") from error
+        raise _UnparsableError(line, f"as JSON: {reason}") from error
     position, line, start = 0, 1, 0
     key, value_at = "", -1
     for match in _JSON_STRING.finditer(text):
@@ -105,7 +105,7 @@ def _yaml(path: str, text: str) -> Iterator[DataValue]:
         mark = getattr(error, "problem_mark", None)
         line = mark.line + 1 if mark is not None else 1
         what = getattr(error, "problem", None) or "a character that is not allowed"
-        raise _Unparsable(line, f"as YAML: {what}") from error
+        raise _UnparsableError(line, f"as YAML: {what}") from error
     seen: set[int] = set()
     for root in roots:
         yield from _yaml_node(path, root, "", seen)
@@ -144,7 +144,7 @@ def _toml(path: str, text: str) -> Iterator[DataValue]:
         found = re.search(r"at line (\d+)", str(error))
         line = int(found[1]) if found else text.count("\n") + 1
         reason = str(error).partition(" (at ")[0].lower()
-        raise _Unparsable(line, f"as TOML: {reason}") from error
+        raise _UnparsableError(line, f"as TOML: {reason}") from error
     lines = _toml_lines(text)
     for key, value in _leaves(table, ""):
         line, column = _found(lines, key)

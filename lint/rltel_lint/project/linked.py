@@ -17,6 +17,7 @@ from rltel_lint.project.carriers import CarrierFacts
 from rltel_lint.project.categories import Categories
 from rltel_lint.project.citations import Citations
 from rltel_lint.project.containment import Containment
+from rltel_lint.project.dashboards import Dashboards
 from rltel_lint.project.documents import Documents
 from rltel_lint.project.evaluate import Evaluator
 from rltel_lint.project.fences import Fences
@@ -144,6 +145,11 @@ class Project:
     def fences(self) -> Fences:
         """The Python in the documents."""
         return Fences(self.documents, self.tree, self.finder)
+
+    @cached_property
+    def dashboards(self) -> Dashboards:
+        """What the dashboards ask for."""
+        return Dashboards(self.documents.facts, self.namespaces)
 
     @cached_property
     def citations(self) -> Citations:

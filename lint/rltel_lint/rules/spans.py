@@ -146,7 +146,7 @@ class UnemittedSpan(Rule):
 
     def check(self, project: Project) -> Iterator[Finding]:
         """Yields a finding for each documented name that no site can emit."""
-        emitted = _emitted(project)
+        emitted = emitted_spans(project)
         sites = (*project.spans.sites, *project.spans.unseen)
         open_sites = [site for site in sites if HOLE in site.name.templates]
         seen: set[tuple[str, Place]] = set()
@@ -154,7 +154,7 @@ class UnemittedSpan(Rule):
             if entry.status != "active":
                 continue
             for name in entry.names:
-                if (name, entry.place) in seen or _is_emitted(project, name, emitted):
+                if (name, entry.place) in seen or is_emitted(project, name, emitted):
                     continue
                 seen.add((name, entry.place))
                 yield self.finding(
@@ -458,7 +458,7 @@ def _of_library(project: Project, entry: DocumentEntry, template: str) -> bool:
     )
 
 
-def _emitted(project: Project) -> dict[str, Place]:
+def emitted_spans(project: Project) -> dict[str, Place]:
     """Every name or template that some site emits, with the first such site."""
     found: dict[str, Place] = {}
     for site in (*project.spans.sites, *project.spans.unseen):
@@ -468,7 +468,7 @@ def _emitted(project: Project) -> dict[str, Place]:
     return found
 
 
-def _is_emitted(project: Project, name: str, emitted: dict[str, Place]) -> bool:
+def is_emitted(project: Project, name: str, emitted: dict[str, Place]) -> bool:
     if name in emitted or project.documents.is_reserved(name):
         return True
     if any(overlap(name, display(template)) for template in emitted):
@@ -481,12 +481,12 @@ def _is_emitted(project: Project, name: str, emitted: dict[str, Place]) -> bool:
 
 def _stale_names(project: Project) -> dict[str, Place]:
     """Plain documented names without an emitter: what an undocumented name may have been."""
-    emitted = _emitted(project)
+    emitted = emitted_spans(project)
     return {
         name: entry.place
         for entry in project.documents.of_kind("span")
         for name in entry.names
-        if entry.status == "active" and "*" not in name and not _is_emitted(project, name, emitted)
+        if entry.status == "active" and "*" not in name and not is_emitted(project, name, emitted)
     }
 
 
@@ -494,7 +494,7 @@ def _undocumented_names(project: Project) -> set[str]:
     """Plain emitted names that no row covers: what a stale row may have to be renamed to."""
     return {
         name
-        for name in _emitted(project)
+        for name in emitted_spans(project)
         if HOLE not in name and _speaks_of(project, name) and not _documented(project, name)
     }
 

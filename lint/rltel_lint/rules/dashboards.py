@@ -1,0 +1,393 @@
+"""Dashboards: the spans, series and labels that their queries ask for exist."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from rltel_lint.facts.queries import Asked
+from rltel_lint.facts.templates import overlap
+from rltel_lint.findings import Finding, Place
+from rltel_lint.project.dashboards import exported, stems
+from rltel_lint.project.linked import Project
+from rltel_lint.project.series import Instrument
+from rltel_lint.rules.base import Rule
+from rltel_lint.rules.series import made_series
+from rltel_lint.rules.spans import emitted_spans, is_emitted
+from rltel_lint.rules.wording import listed, nearest, shown
+from rltel_lint.values import HOLE, display
+
+_RECORDING = re.compile(r"\.(?:set|record|add|observe|inc)\(")
+_KEY = re.compile(r"[\"'](\w+)[\"']\s*:")
+_PLAIN = re.compile(r"[\w.]+")
+_LITERAL = re.compile(r"(?:[\w:-]|\\?\.)*")
+
+
+class QueriedSpanNotEmitted(Rule):
+    """After a span is renamed, a dashboard that asks for the old name shows an empty panel, and
+    that looks like a quiet system.
+
+    Ask for the name that the code emits. Read are the queries of `**/dashboards/**/*.json`, or of
+    what `dashboards` in the configuration lists: names in quotes that `name`, `span_name` and the
+    like are compared with, in TraceQL, PromQL and SQL. A regular expression has to match some
+    span in each of its alternatives. What begins with another prefix than the project's own is
+    left alone.
+    """
+
+    code = "RLT108"
+    name = "queried-span-not-emitted"
+    summary = "a dashboard asks for a span that no code emits"
+    bad = r"""
+        --- train.py
+        from rl_telemetry.instrumentation import managed_span
+        from rl_telemetry.span_groups import RLSpanGroup
+
+        def update():
+            with managed_span(RLSpanGroup.POLICY_UPDATE, "rl.ppo.value_training"):
+                ...
+        --- docs/spans.md
+        | Span | What it covers |
+        |---|---|
+        | `rl.ppo.value_training` | the value model |
+        --- dashboards/training.json
+        {
+          "panels": [
+            {"query": "{ name = \"rl.ppo.value_update\" }", "x": "<- RLT108"}
+          ]
+        }
+    """
+    good = r"""
+        --- train.py
+        from rl_telemetry.instrumentation import managed_span
+        from rl_telemetry.span_groups import RLSpanGroup
+
+        def update():
+            with managed_span(RLSpanGroup.POLICY_UPDATE, "rl.ppo.value_training"):
+                ...
+        --- docs/spans.md
+        | Span | What it covers |
+        |---|---|
+        | `rl.ppo.value_training` | the value model |
+        --- dashboards/training.json
+        {
+          "panels": [
+            {"query": "{ name = \"rl.ppo.value_training\" }"}
+          ]
+        }
+    """
+
+    def check(self, project: Project) -> Iterator[Finding]:
+        """Yields a finding for each span that is asked for and cannot be there."""
+        asked = project.dashboards.own("span") + project.dashboards.own("span pattern")
+        if not asked or not project.spans.sites:
+            return
+        emitted = emitted_spans(project)
+        for one in sorted(asked, key=lambda each: each.place):
+            for name in _alternatives(one):
+                if not project.in_namespace(name.replace("\\", "")):
+                    continue
+                if _may_be_emitted(project, name, emitted, one.kind == "span pattern"):
+                    continue
+                what = name.replace("\\.", ".")
+                known = {shown(template): place for template, place in emitted.items()}
+                near = nearest(what, known)
+                hint = f'did you mean "{near}"?' if near else "correct or remove the query"
+                yield self.finding(
+                    one.place,
+                    f'the dashboard asks for span "{what}", which nothing emits; {hint}',
+                    [(known[near], f'"{near}" is emitted here')] if near else (),
+                )
+
+
+class QueriedSeriesNotRecorded(Rule):
+    """A panel over a series that was renamed, or that nothing records any more, says "No data", and
+    so does one that just has nothing to show. An alert over it never fires.
+
+    Ask for the series that the code records, or take the panel out. Names are compared as the
+    exporter spells them: underscores for dots, and without `_total`, `_bucket`, `_sum`, `_count`
+    and the unit at the end. Only names that begin like the project's own are looked at, and
+    nothing is said of a project whose names of metrics cannot all be read. A series that a
+    recording rule makes can be listed under `reserved`.
+    """
+
+    code = "RLT508"
+    name = "queried-series-not-recorded"
+    summary = "a dashboard asks for a series that nothing records"
+    bad = """
+        --- metrics.py
+        def instruments(meter):
+            return [meter.create_gauge("rl.queue.length")]
+        --- docs/metrics.md
+        | Metric | Kind |
+        |---|---|
+        | `rl.queue.length` | gauge |
+        --- dashboards/queue.json
+        {
+          "panels": [
+            {"expr": "max(rl_queue_length)"},
+            {"expr": "max(rl_queue_depth)", "x": "<- RLT508"}
+          ]
+        }
+    """
+    good = """
+        --- metrics.py
+        def instruments(meter):
+            return [meter.create_gauge("rl.queue.length")]
+        --- docs/metrics.md
+        | Metric | Kind |
+        |---|---|
+        | `rl.queue.length` | gauge |
+        --- dashboards/queue.json
+        {
+          "panels": [
+            {"expr": "max(rl_queue_length)"}
+          ]
+        }
+    """
+
+    def check(self, project: Project) -> Iterator[Finding]:
+        """Yields a finding for each series that is asked for and cannot be there."""
+        asked = project.dashboards.own("series")
+        known = _series(project) if asked else None
+        if not known:
+            return
+        written = _written(project)
+        open_names = [name for name in known if "*" in name]
+        for one in asked:
+            names = stems(exported(one.text))
+            if any(name in known or name in written for name in names):
+                continue
+            open_ones = (*open_names, *_reserved(project), *(w for w in written if "*" in w))
+            others = (*open_ones, *known) if "*" in one.text else open_ones
+            if any(overlap(name, other) for name in names for other in others):
+                continue
+            near = nearest(_dotted(project, names[-1]), [_dotted(project, name) for name in known])
+            original = next((n for n in known if near and _dotted(project, n) == near), None)
+            hint = "correct or remove the query"
+            if original is not None:
+                hint = f'did you mean "{known[original][0]}"?'
+            yield self.finding(
+                one.place,
+                f'the dashboard asks for series "{one.text}", which nothing records; {hint}',
+                [(known[original][1], "it is recorded here")] if original else (),
+            )
+
+
+class QueriedLabelNeverSet(Rule):
+    """A filter on a label that no series carries matches nothing; grouping by it puts all in one
+    line. Both look like an answer.
+
+    Use the label that the code sets. Looked at are labels and attributes that begin like the
+    project's own names, as `rl_algorithm` or `span.rl.algorithm`, and those of the project's own
+    series that differ from a key in the code by case and underscores only.
+    """
+
+    code = "RLT704"
+    name = "queried-label-never-set"
+    summary = "a dashboard asks for a label or an attribute that nothing sets"
+    bad = r"""
+        --- metrics.py
+        def instruments(meter):
+            return meter.create_gauge("rl.queue.length")
+
+        def observe(gauge, length, kind):
+            gauge.set(length, {"worker_kind": kind})
+        --- docs/metrics.md
+        | Metric | Kind |
+        |---|---|
+        | `rl.queue.length` | gauge |
+        --- dashboards/queue.json
+        {
+          "panels": [
+            {"expr": "rl_queue_length{WorkerKind=\"a\"}", "x": "<- RLT704"}
+          ]
+        }
+    """
+    good = r"""
+        --- metrics.py
+        def instruments(meter):
+            return meter.create_gauge("rl.queue.length")
+
+        def observe(gauge, length, kind):
+            gauge.set(length, {"worker_kind": kind})
+        --- docs/metrics.md
+        | Metric | Kind |
+        |---|---|
+        | `rl.queue.length` | gauge |
+        --- dashboards/queue.json
+        {
+          "panels": [
+            {"expr": "rl_queue_length{worker_kind=\"a\"}"}
+          ]
+        }
+    """
+
+    def check(self, project: Project) -> Iterator[Finding]:
+        """Yields a finding for each label that is asked for and cannot be there."""
+        yield from self._own(project)
+        yield from self._respelled(project)
+
+    def _own(self, project: Project) -> Iterator[Finding]:
+        asked = project.dashboards.own("label")
+        if not asked or not project.attributes.set:
+            return
+        known = _labels(project)
+        open_names = [name for name in known if "*" in name]
+        for one in asked:
+            name = exported(one.text)
+            if name in known or any(overlap(name, other) for other in open_names):
+                continue
+            near = nearest(_dotted(project, name), {_dotted(project, label) for label in known})
+            original = next((n for n in known if near and _dotted(project, n) == near), "")
+            hint = f'did you mean "{known[original]}"?' if original else "correct the query"
+            yield self.finding(
+                one.place, f'the dashboard asks for label "{one.text}", which nothing sets; {hint}'
+            )
+
+    def _respelled(self, project: Project) -> Iterator[Finding]:
+        selected = [
+            one
+            for one in project.dashboards.asked
+            if one.kind == "label" and one.series and _PLAIN.fullmatch(one.text)
+        ]
+        known = _series(project) if selected else None
+        keys = _keys(project) if known else {}
+        for one in selected:
+            if not known or not any(stem in known for stem in stems(exported(one.series))):
+                continue
+            keyed = keys.get(_folded(one.text), ())
+            if not keyed or one.text in keyed or _spells(project, one.text):
+                continue
+            yield self.finding(
+                one.place,
+                f'label "{one.text}" of "{one.series}" is spelled {listed(sorted(keyed))} in the '
+                "code, so the query matches nothing; spell it so",
+            )
+
+
+def _alternatives(one: Asked) -> list[str]:
+    if one.kind == "span" or "(" in one.text or "[" in one.text:
+        return [one.text]
+    return one.text.split("|")
+
+
+def _may_be_emitted(
+    project: Project, name: str, emitted: dict[str, Place], is_pattern: bool
+) -> bool:
+    plain = name.replace("\\.", ".")
+    if not is_pattern or _PLAIN.fullmatch(plain):
+        return is_emitted(project, plain, emitted) or _is_reserved_span(project, plain)
+    head = (_LITERAL.match(name) or [""])[0].replace("\\", "") + "**"
+    names = [display(template) for template in emitted]
+    names += [*project.vocabulary.emitted_spans, *project.documents.reserved]
+    if any("*" in other and overlap(head, other) for other in names):
+        return True
+    try:
+        pattern = re.compile(name.replace("**", ".*") if "$" not in name else name)
+    except re.error:
+        return True
+    return any(pattern.fullmatch(other) for other in names)
+
+
+def _is_reserved_span(project: Project, name: str) -> bool:
+    rows = list(project.documents.naming("span", name))
+    return bool(rows) and all(row.status == "reserved" for row in rows)
+
+
+def _series(project: Project) -> dict[str, tuple[str, Place]] | None:
+    """What is recorded, as exported, with its name and place; ``None`` if that is not known."""
+    unread = (project.modules.modules[at.path] for at in project.metrics.declared.unread)
+    if not all(project.span_finder.implements(f"{module.name}.") for module in unread):
+        return None
+    found: dict[str, tuple[str, Place]] = {}
+    own = False
+    for name, (place, _) in made_series(project).items():
+        own = own or project.in_namespace(name)
+        found[exported(name)] = (name, place)
+    for instrument in project.series.instruments:
+        for template in instrument.name.templates:
+            if not template.strip(HOLE):
+                return None
+            found.setdefault(exported(display(template)), (display(template), _at(instrument)))
+            own = own or project.in_namespace(template)
+    for name in _of_library(project):
+        found.setdefault(exported(name), (name, Place("")))
+    return found if own else None
+
+
+def _at(instrument: Instrument) -> Place:
+    return instrument.site.place
+
+
+def _of_library(project: Project) -> Iterator[str]:
+    """Yields what a library records; not what its callers provably never give it."""
+    yield from project.vocabulary.emitted_metrics
+    for row in project.metrics.declared.teed + project.metrics.recorded:
+        yield row.name
+    for recorder in project.vocabulary.recorders:
+        for name in recorder.series:
+            calls = project.series.recordings_of(name)
+            if not calls or any(project.series.passes(*call) for call in calls):
+                yield name
+
+
+def _written(project: Project) -> frozenset[str]:
+    """Names in the code that may be those of series, as exported; what is open ends in ``**``."""
+    found: set[str] = set()
+    for prefix in project.namespaces:
+        bare = exported(prefix)
+        literal = re.compile(rf"[\"']((?:{re.escape(prefix)}|{re.escape(bare)})[\w.]+)([\"'{{%])")
+        for module in project.modules:
+            text = module.facts.text
+            if prefix in text or bare in text:
+                for name, end in literal.findall(text):
+                    is_open = end in "{%" or name[-1] in "._"
+                    found.add(exported(name) + ("**" if is_open else ""))
+    return frozenset(found)
+
+
+def _reserved(project: Project) -> list[str]:
+    reserved = [exported(name) for name in project.documents.reserved]
+    rows = project.documents.of_kind("metric")
+    return reserved + [exported(n) for row in rows if row.status == "reserved" for n in row.names]
+
+
+def _labels(project: Project) -> dict[str, str]:
+    """The names in the project's namespace that may be labels, by their exported form."""
+    names = {x for one in project.attributes.set for x in map(display, one.name.templates)}
+    names |= set(project.vocabulary.attributes.stamped)
+    names |= set(project.documents.reserved)
+    for kind in ("attribute", "resource"):
+        for row in project.documents.of_kind(kind):
+            if kind == "resource" or row.status == "reserved":
+                names.update(row.names)
+    found = {exported(name): name for name in sorted(names) if name.strip("*")}
+    return {**{name: name for name in _written(project)}, **found}
+
+
+def _keys(project: Project) -> dict[str, set[str]]:
+    """The keys of mappings in modules that record something, by their letters alone."""
+    found: dict[str, set[str]] = {}
+    for module in project.modules:
+        text = module.facts.text
+        if _RECORDING.search(text):
+            for key in _KEY.findall(text):
+                found.setdefault(_folded(key), set()).add(key)
+    return found
+
+
+def _folded(name: str) -> str:
+    return name.replace("_", "").lower()
+
+
+def _spells(project: Project, name: str) -> bool:
+    word = re.compile(rf"\b{re.escape(name)}\b")
+    return any(name in m.facts.text and word.search(m.facts.text) for m in project.modules)
+
+
+def _dotted(project: Project, name: str) -> str:
+    """The name with a dot behind the namespace, so that likeness is that of the rest."""
+    for prefix in project.namespaces:
+        if name.startswith(exported(prefix)):
+            return prefix + name[len(exported(prefix)) :]
+    return name
