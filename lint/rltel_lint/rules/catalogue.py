@@ -8,6 +8,7 @@ from rltel_lint.rules import (
     carriers,
     categories,
     citations,
+    consumers,
     dashboards,
     evaluation,
     examples,
@@ -27,6 +28,7 @@ from rltel_lint.rules import (
     spelling,
     suppressions,
     threads,
+    waiting,
 )
 from rltel_lint.rules.base import Rule
 
@@ -65,6 +67,7 @@ ALL_RULES: tuple[type[Rule], ...] = (
     handling.SpanNotEnded,
     evaluation.EvaluationWithoutScope,
     handling.DecoratorNotSupported,
+    waiting.WaitReopened,
     metrics.KeyNeverLogged,
     metrics.KeyUnderOtherPrefix,
     series.MetricUndocumented,
@@ -72,6 +75,7 @@ ALL_RULES: tuple[type[Rule], ...] = (
     series.MetricClaimedTwice,
     series.NothingRecorded,
     dashboards.QueriedSeriesNotRecorded,
+    consumers.ConsumedKeyNeverLogged,
     categories.UndeclaredCategory,
     categories.UnmeasuredCategory,
     categories.CategoriesRestated,
