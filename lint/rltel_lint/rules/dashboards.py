@@ -322,6 +322,7 @@ def _at(instrument: Instrument) -> Place:
 def _of_library(project: Project) -> Iterator[str]:
     """Yields what a library records; not what its callers provably never give it."""
     yield from project.vocabulary.emitted_metrics
+    yield from project.vocabulary.metrics.library.values()
     for row in project.metrics.declared.teed + project.metrics.recorded:
         yield row.name
     for recorder in project.vocabulary.recorders:

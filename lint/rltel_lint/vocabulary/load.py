@@ -290,7 +290,21 @@ def _metrics(table: Mapping[str, Any], modules: tuple[str, ...], where: str) -> 
         _result(name, keys, modules, f"{where}.results") for name, keys in results.items()
     )
     found["library"] = _mapping(table.get("library", {}), f"{where}.library")
+    consumers = _table(table.get("consumers", {}), f"{where}.consumers")
+    found["consumers"] = {
+        option: _forms(forms, f"{where}.consumers.{option}") for option, forms in consumers.items()
+    }
     return Metrics(**found)
+
+
+def _forms(value: Any, where: str) -> tuple[str, ...]:
+    forms = _texts(value, where)
+    for form in forms:
+        if form.count("{key}") != 1:
+            raise VocabularyError(
+                f'{where}: {form!r} must have "{{key}}" once, as in "val:{{key}}"'
+            )
+    return forms
 
 
 def _result(name: str, keys: Any, modules: tuple[str, ...], where: str) -> KnownResult:

@@ -148,6 +148,7 @@ class Metrics:
         loggers: Methods that log a mapping of metrics.
         prefixes: The prefixes that are teed.
         results: Functions of a library that return mappings for the logger.
+        consumers: Keys of configuration files whose value names a logger key, as ``{key}``.
         library: The rows that a library declares: logger key, with ``*``, to series.
     """
 
@@ -157,6 +158,7 @@ class Metrics:
     loggers: tuple[KnownCall, ...] = ()
     prefixes: tuple[str, ...] = ()
     results: tuple[KnownResult, ...] = ()
+    consumers: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     library: Mapping[str, str] = field(default_factory=dict)
 
 
