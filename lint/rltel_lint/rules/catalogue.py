@@ -10,6 +10,7 @@ from rltel_lint.rules import (
     citations,
     consumers,
     dashboards,
+    deferred,
     evaluation,
     examples,
     extracted,
@@ -21,6 +22,7 @@ from rltel_lint.rules import (
     metrics,
     naming,
     nesting,
+    pins,
     reading,
     series,
     shared,
@@ -68,6 +70,8 @@ ALL_RULES: tuple[type[Rule], ...] = (
     evaluation.EvaluationWithoutScope,
     handling.DecoratorNotSupported,
     waiting.WaitReopened,
+    deferred.SpanEndsBeforeWork,
+    deferred.GeneratorLeftOpen,
     metrics.KeyNeverLogged,
     metrics.KeyUnderOtherPrefix,
     series.MetricUndocumented,
@@ -97,6 +101,7 @@ ALL_RULES: tuple[type[Rule], ...] = (
     examples.ExampleDisagrees,
     citations.CitedThingMissing,
     citations.EnvironmentNameNeverRead,
+    pins.PinOutsideRange,
 )
 
 

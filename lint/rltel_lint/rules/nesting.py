@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from rltel_lint.facts import nodes as n
 from rltel_lint.findings import Finding, Place
 from rltel_lint.project.calls import CallSite
+from rltel_lint.project.lazy import first_yield
 from rltel_lint.project.linked import Project
 from rltel_lint.project.model import Function, own_nodes
 from rltel_lint.project.spans import SpanSite, call_means, is_context_manager
@@ -173,24 +174,10 @@ def _fixture(function: Function) -> bool:
 def _yield_in(function: Function, call: CallSite) -> n.Yield | None:
     """The first yield that is reached with the context of this call attached."""
     if call.with_ is not None:
-        return _first_yield(call.with_.body)
+        return first_yield(call.with_.body)
     statement = call.statement
     if isinstance(statement, n.Assign) and isinstance(statement.value, n.Call):
         return _yield_before_detach(function, statement)
-    return None
-
-
-def _first_yield(block: tuple[n.Stmt, ...]) -> n.Yield | None:
-    for statement in block:
-        yields = [node for node in own_nodes(statement) if isinstance(node, n.Yield)]
-        if yields:
-            return min(yields, key=lambda node: node.at)
-        if isinstance(statement, (n.FunctionDef, n.ClassDef)):
-            continue
-        for inner in n.blocks(statement):
-            found = _first_yield(inner)
-            if found is not None:
-                return found
     return None
 
 
