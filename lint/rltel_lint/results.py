@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import astuple
+from pathlib import Path
 from typing import Any
 
 from rltel_lint.changes import decode_fix, encode_fix
@@ -20,6 +21,7 @@ def result_key(session: Session) -> str:
     """Returns a hash of all that decides the outcome of a check: configuration and texts."""
     texts = session.texts
     parts = [_config_key(session.config), repr(sorted(texts.problems))]
+    parts.append(text_key(_read(session.root / "pyproject.toml")))  # the ranges of its packages
     for group in (texts.sources, texts.documents):
         parts += [f"{path} {text_key(text)}" for path, text in sorted(group.items())]
         parts.append("")
@@ -57,13 +59,15 @@ def save_result(
 
 
 def _config_key(config: Config) -> str:
-    text = ""
-    if config.file is not None:
-        try:
-            text = config.file.read_text(encoding="utf-8", errors="replace")
-        except OSError:
-            text = ""
+    text = _read(config.file) if config.file is not None else ""
     return f"{config!r}\n{text}"
+
+
+def _read(path: Path) -> str:
+    try:
+        return path.read_text(encoding="utf-8", errors="replace")
+    except OSError:
+        return ""
 
 
 def _values(finding: Finding) -> list[Any]:

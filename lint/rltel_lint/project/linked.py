@@ -25,6 +25,7 @@ from rltel_lint.project.groups import GroupFinder, Groups
 from rltel_lint.project.lifecycle import Lifecycle
 from rltel_lint.project.metrics import Metrics
 from rltel_lint.project.modules import ModuleTable
+from rltel_lint.project.requirements import FILE, Requirements
 from rltel_lint.project.resolve import Resolver
 from rltel_lint.project.series import Series
 from rltel_lint.project.spans import SpanFinder, Spans, call_means
@@ -150,6 +151,11 @@ class Project:
     def dashboards(self) -> Dashboards:
         """What the dashboards ask for."""
         return Dashboards(self.documents.facts, self.namespaces)
+
+    @cached_property
+    def requirements(self) -> Requirements:
+        """The packages that the project declares."""
+        return Requirements(self.tree.read(FILE))
 
     @cached_property
     def citations(self) -> Citations:

@@ -32,6 +32,14 @@ class Tree:
             return True
         return self._root is not None and (self._root / path).exists()
 
+    def read(self, path: str) -> str:
+        """Returns the text of a file; an empty one where there is none."""
+        text = self.texts.get(path, "")
+        if not text and self._root is not None:
+            with contextlib.suppress(OSError):
+                text = (self._root / path).read_text(encoding="utf-8", errors="replace")
+        return text
+
     def is_elsewhere(self, path: str) -> bool:
         """Whether a path lies in another repository: a submodule, or an empty folder for one."""
         if any(path.startswith(f"{module}/") for module in self._submodules):
@@ -45,10 +53,7 @@ class Tree:
 
     @cached_property
     def _submodules(self) -> tuple[str, ...]:
-        text = self.texts.get(".gitmodules", "")
-        if self._root is not None:
-            with contextlib.suppress(OSError):
-                text = (self._root / ".gitmodules").read_text(encoding="utf-8", errors="replace")
+        text = self.read(".gitmodules")
         return tuple(re.findall(r"^\s*path\s*=\s*(\S+)", text, re.MULTILINE))
 
     @cached_property
