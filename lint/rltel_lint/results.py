@@ -9,8 +9,10 @@ from typing import Any
 
 from rltel_lint.changes import decode_fix, encode_fix
 from rltel_lint.config import Config
+from rltel_lint.discovery import Texts
 from rltel_lint.facts.store import FactStore, text_key
 from rltel_lint.findings import Finding, Place, Related
+from rltel_lint.project.requirements import candidates
 from rltel_lint.session import Session
 
 _KEPT = 8
@@ -21,7 +23,7 @@ def result_key(session: Session) -> str:
     """Returns a hash of all that decides the outcome of a check: configuration and texts."""
     texts = session.texts
     parts = [_config_key(session.config), repr(sorted(texts.problems))]
-    parts.append(text_key(_read(session.root / "pyproject.toml")))  # the ranges of its packages
+    parts += [f"{path} {text_key(_read(session.root / path))}" for path in _declaring(texts)]
     for group in (texts.sources, texts.documents):
         parts += [f"{path} {text_key(text)}" for path, text in sorted(group.items())]
         parts.append("")
@@ -56,6 +58,12 @@ def save_result(
     results.pop(key, None)
     results[key] = [[_values(finding) for finding in findings], dict(counts)]
     store.write({"results.json": {"results": dict(list(results.items())[-_KEPT:])}})
+
+
+def _declaring(texts: Texts) -> list[str]:
+    """The files that may declare the ranges of packages that documents speak of."""
+    folders = {path.rpartition("/")[0] for path in texts.documents}
+    return sorted({path for folder in folders for path in candidates(f"{folder}/")})
 
 
 def _config_key(config: Config) -> str:

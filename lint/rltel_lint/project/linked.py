@@ -25,7 +25,7 @@ from rltel_lint.project.groups import GroupFinder, Groups
 from rltel_lint.project.lifecycle import Lifecycle
 from rltel_lint.project.metrics import Metrics
 from rltel_lint.project.modules import ModuleTable
-from rltel_lint.project.requirements import FILE, Requirements
+from rltel_lint.project.requirements import Requirements
 from rltel_lint.project.resolve import Resolver
 from rltel_lint.project.series import Series
 from rltel_lint.project.spans import SpanFinder, Spans, call_means
@@ -87,6 +87,7 @@ class Project:
             self.modules, (call.name for call in vocabulary.carriers.dispatchers)
         )
         self.finder = CallFinder(self.modules, self.resolver)
+        self._requirements: dict[str, Requirements] = {}
         self.evaluator = Evaluator(self.resolver, self.finder, vocabulary.constant)
 
     @cached_property
@@ -152,10 +153,12 @@ class Project:
         """What the dashboards ask for."""
         return Dashboards(self.documents.facts, self.namespaces)
 
-    @cached_property
-    def requirements(self) -> Requirements:
-        """The packages that the project declares."""
-        return Requirements(self.tree.read(FILE))
+    def requirements(self, document: str) -> Requirements:
+        """Returns the packages that are declared where a document stands."""
+        folder = document.rpartition("/")[0]
+        if folder not in self._requirements:
+            self._requirements[folder] = Requirements.around(document, self.tree)
+        return self._requirements[folder]
 
     @cached_property
     def citations(self) -> Citations:

@@ -22,6 +22,8 @@ if TYPE_CHECKING:
     from packaging.requirements import Requirement
     from packaging.specifiers import SpecifierSet
 
+    from rltel_lint.project.tree import Tree
+
 FILE = "pyproject.toml"
 _FAR = "99999"
 
@@ -30,11 +32,27 @@ class Requirements:
     """The packages that a project declares.
 
     Args:
-        text: The text of its ``pyproject.toml``; empty without one.
+        path: Its ``pyproject.toml``, relative to the project root.
+        text: The text of that file; empty without one.
     """
 
-    def __init__(self, text: str) -> None:
+    def __init__(self, path: str, text: str) -> None:
+        self._path = path
         self._text = text
+
+    @classmethod
+    def around(cls, document: str, tree: Tree) -> Requirements:
+        """Returns those that hold for a document: of the nearest file upwards.
+
+        Args:
+            document: Its path.
+            tree: The project's folder, in which members of a workspace have files of their own.
+        """
+        for path in candidates(document):
+            text = tree.read(path)
+            if "[project]" in text:
+                return cls(path, text)
+        return cls(FILE, "")
 
     @cached_property
     def _declared(self) -> dict[str, list[Requirement]]:
@@ -79,8 +97,21 @@ class Requirements:
         for number, line in enumerate(self._text.splitlines(), 1):
             match = word.search(line)
             if match is not None and not line.lstrip().startswith("#"):
-                return Place(FILE, number, match.start() + 2, number, match.end() + 1)
-        return Place(FILE)
+                return Place(self._path, number, match.start() + 2, number, match.end() + 1)
+        return Place(self._path)
+
+
+def candidates(document: str) -> Iterator[str]:
+    """Yields where the file may be that declares what a document's readers install.
+
+    Args:
+        document: Its path, relative to the project root.
+    """
+    folder = document.rpartition("/")[0]
+    while folder:
+        yield f"{folder}/{FILE}"
+        folder = folder.rpartition("/")[0]
+    yield FILE
 
 
 def parse_requirement(text: str) -> Requirement | None:

@@ -27,7 +27,8 @@ class PinOutsideRange(Rule):
     """Who follows the page gets a version that the project itself refuses: the install fails, or
     what is installed does not work.
 
-    Write a version inside the range of `pyproject.toml`, or leave it out. Looked at are code spans
+    Write a version inside the range, or leave it out. The range is that of the nearest
+    `pyproject.toml` up from the document. Looked at are code spans
     such as `numpy==1.1` and commands that install, and only packages that the project declares
     with a range, in `dependencies`, extras or dependency groups. Where several ranges are
     declared, one that fits is enough. Change logs are left alone.
@@ -70,14 +71,15 @@ class PinOutsideRange(Rule):
                 continue
             for text, place in _pins(facts):
                 pin = parse_requirement(text)
-                refusing = project.requirements.refusing(pin) if pin is not None else ""
+                declared = project.requirements(facts.path)
+                refusing = declared.refusing(pin) if pin is not None else ""
                 if pin is None or not refusing:
                     continue
                 yield self.finding(
                     place,
                     f'"{text}" is outside of the range "{refusing}" that the project declares; '
                     "correct the version or leave it out",
-                    [(project.requirements.place(pin.name), "it is declared here")],
+                    [(declared.place(pin.name), "it is declared here")],
                 )
 
 
