@@ -36,7 +36,7 @@ _NOUNS: dict[str, str] = {
     **dict.fromkeys(("bucket", "buckets"), "bucket"),
     **dict.fromkeys(("category", "categories"), "category"),
     **dict.fromkeys(("variable", "variables", "var", "vars", "envvar"), "environment"),
-    **dict.fromkeys(("type", "types"), "type"),
+    **dict.fromkeys(("type", "types", "kind", "kinds"), "type"),
     **dict.fromkeys(("unit", "units"), "unit"),
     **dict.fromkeys(("name", "names", "key", "keys", "otel", "opentelemetry"), "name"),
 }
