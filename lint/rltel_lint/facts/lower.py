@@ -76,6 +76,12 @@ class _Lowering:
         offset = self._offset
         return (line + offset, column, end_line + offset, end_column)
 
+    def _with_parentheses(self, node: cst.BaseExpression) -> n.Span:
+        """The range of a tuple or generator, to which ``ast`` counts its parentheses."""
+        if not node.lpar:
+            return self.at(node)
+        return (*self.at(node.lpar[-1])[:2], *self.at(node.rpar[0])[2:])
+
     # -- statements ---------------------------------------------------------------------
 
     def statements(self, body: Sequence[cst.CSTNode]) -> tuple[n.Stmt, ...]:
@@ -90,9 +96,7 @@ class _Lowering:
                 if handler is not None:
                     yield handler(self, statement)
                 else:
-                    yield n.OtherStmt(
-                        self.at(statement), self._inside(statement), isinstance(statement, cst.Del)
-                    )
+                    yield n.OtherStmt(self.at(statement), self._inside(statement))
 
     def block(self, suite: cst.BaseSuite) -> tuple[n.Stmt, ...]:
         return self.statements(suite.body)
@@ -103,6 +107,11 @@ class _Lowering:
         if isinstance(node, cst.If):
             return (self.if_(node),)
         return self.block(node.body)
+
+    def delete(self, node: cst.Del) -> n.Stmt:
+        several = isinstance(node.target, cst.Tuple)
+        children = self._inside(node.target if several else node)
+        return n.OtherStmt(self.at(node), children, True)
 
     def expr_stmt(self, node: cst.Expr) -> n.Stmt:
         return n.ExprStmt(self.at(node), self.expr(node.value))
@@ -176,15 +185,14 @@ class _Lowering:
         )
 
     def with_(self, node: cst.With) -> n.Stmt:
-        items = tuple(
-            n.WithItem(
-                self.at(item),
-                self.expr(item.item),
-                self.expr(item.asname.name) if item.asname else None,
-            )
-            for item in node.items
-        )
+        items = tuple(self._with_item(item) for item in node.items)
         return n.With(self.at(node), items, self.block(node.body), node.asynchronous is not None)
+
+    def _with_item(self, item: cst.WithItem) -> n.WithItem:
+        context = self.expr(item.item)
+        target = self.expr(item.asname.name) if item.asname else None
+        at = (*context.at[:2], *(target or context).at[2:])
+        return n.WithItem(at, context, target)
 
     def try_(self, node: cst.Try | cst.TryStar) -> n.Stmt:
         handlers = tuple(
@@ -252,7 +260,7 @@ class _Lowering:
     ) -> n.Parameter:
         annotation = self.expr(node.annotation.annotation) if node.annotation else None
         return n.Parameter(
-            self.at(node), node.name.value, kind, self._maybe(node.default), annotation
+            self.at(node.name), node.name.value, kind, self._maybe(node.default), annotation
         )
 
     # -- expressions --------------------------------------------------------------------
@@ -285,11 +293,17 @@ class _Lowering:
         if isinstance(value, str):
             return n.Const(self.at(node), value)
         if isinstance(node, cst.ConcatenatedString) and value is None:
-            return n.FString(self.at(node), tuple(self._string_parts(node)))
+            return self.fstring(node)
         return n.Other(self.at(node))
 
-    def fstring(self, node: cst.FormattedString) -> n.Expr:
-        return n.FString(self.at(node), tuple(self._string_parts(node)))
+    def fstring(self, node: cst.FormattedString | cst.ConcatenatedString) -> n.Expr:
+        parts: list[str | n.Expr | None] = []
+        for part in self._string_parts(node):
+            if isinstance(part, str) and parts and isinstance(parts[-1], str):
+                parts[-1] += part
+            elif part != "":
+                parts.append(part)
+        return n.FString(self.at(node), tuple(parts))
 
     def _string_parts(self, node: cst.BaseExpression) -> Iterator[str | n.Expr | None]:
         if isinstance(node, cst.ConcatenatedString):
@@ -304,8 +318,10 @@ class _Lowering:
                 if isinstance(part, cst.FormattedStringText):
                     yield _fstring_text(part.value, raw=raw)
                 elif isinstance(part, cst.FormattedStringExpression):
+                    if part.equal is not None:
+                        yield _shown(part.whitespace_before_expression, part.expression, part.equal)
                     plain = part.format_spec is None and part.conversion in (None, "s")
-                    plain = plain and part.equal is None
+                    plain = plain and (part.equal is None or part.conversion == "s")
                     yield self.expr(part.expression) if plain else None
         else:
             yield None
@@ -313,17 +329,36 @@ class _Lowering:
     def number(self, node: cst.Integer | cst.Float) -> n.Expr:
         return n.Const(self.at(node), node.evaluated_value)
 
+    def other(self, node: cst.BaseExpression) -> n.Expr:
+        return n.Other(self.at(node))
+
+    def unary(self, node: cst.UnaryOperation) -> n.Expr:
+        return n.Other(self.at(node), (self.expr(node.expression),))
+
     def attribute(self, node: cst.Attribute) -> n.Expr:
         return n.Attribute(self.at(node), self.expr(node.value), node.attr.value)
 
     def call(self, node: cst.Call) -> n.Expr:
-        args = tuple(self.argument(arg) for arg in node.args)
-        return n.Call(self.at(node), self.expr(node.func), args)
+        func = self.expr(node.func)
+        value = node.args[0].value if len(node.args) == 1 else None
+        if isinstance(value, cst.GeneratorExp) and not value.lpar:
+            alone = self.comprehension(value, self._call_parentheses(node))
+            return n.Call(self.at(node), func, (n.Arg(alone.at, alone),))
+        return n.Call(self.at(node), func, tuple(self.argument(arg) for arg in node.args))
+
+    def _call_parentheses(self, node: cst.Call) -> n.Span:
+        """The parentheses of ``f(x for x in y)``, which are the generator's as well."""
+        func, blank = node.func, node.whitespace_after_func
+        _, _, line, column = self.at(func.rpar[-1] if func.rpar else func)
+        if isinstance(blank, cst.SimpleWhitespace):
+            column += len(blank.value)
+        return (line, column, *self.at(node)[2:])
 
     def argument(self, node: cst.Arg) -> n.Arg:
-        star = node.star
+        value = self.expr(node.value)
         keyword = node.keyword.value if node.keyword else None
-        return n.Arg(self.at(node), self.expr(node.value), keyword, star)
+        begin = self.at(node) if node.star or node.keyword else value.at
+        return n.Arg((*begin[:2], *value.at[2:]), value, keyword, node.star)
 
     def binary(self, node: cst.BinaryOperation) -> n.Expr:
         op = _BINARY.get(type(node.operator))
@@ -332,8 +367,17 @@ class _Lowering:
         return n.Binary(self.at(node), op, self.expr(node.left), self.expr(node.right))
 
     def bool_op(self, node: cst.BooleanOperation) -> n.Expr:
+        return self._bool_op(node, self.at(node))
+
+    def _bool_op(self, node: cst.BooleanOperation, at: n.Span) -> n.Expr:
+        """``a or b or c`` is one operation to ``ast``: all of it begins where ``a`` does."""
         op = "or" if isinstance(node.operator, cst.Or) else "and"
-        return n.BoolOp(self.at(node), op, self.expr(node.left), self.expr(node.right))
+        left, right = node.left, self.expr(node.right)
+        same = isinstance(left, cst.BooleanOperation) and type(left.operator) is type(node.operator)
+        if same and isinstance(left, cst.BooleanOperation) and not left.lpar:
+            end = self.at(left.right)[2:]
+            return n.BoolOp(at, op, self._bool_op(left, (*at[:2], *end)), right)
+        return n.BoolOp(at, op, self.expr(left), right)
 
     def conditional(self, node: cst.IfExp) -> n.Expr:
         return n.Conditional(
@@ -358,11 +402,16 @@ class _Lowering:
             else self.expr(item.value)
             for item in node.elements
         )
-        return n.Sequence(self.at(node), kind, elements)
+        at = self._with_parentheses(node) if kind == "tuple" else self.at(node)
+        return n.Sequence(at, kind, elements)
 
     def subscript(self, node: cst.Subscript) -> n.Expr:
         first = node.slice[0].slice
-        if len(node.slice) == 1 and isinstance(first, cst.Index):
+        one = len(node.slice) == 1 and isinstance(first, cst.Index) and first.star is None
+        one = one and not isinstance(node.slice[0].comma, cst.Comma)
+        if one and isinstance(first, cst.Index) and isinstance(first.value, cst.Tuple):
+            index: n.Expr = n.Other(self.at(node), self._inside(first.value))
+        elif one and isinstance(first, cst.Index):
             index = self.expr(first.value)
         else:
             index = n.Other(self.at(node), tuple(e for s in node.slice for e in self._inside(s)))
@@ -372,7 +421,9 @@ class _Lowering:
         return n.Lambda(self.at(node), self.parameters(node.params, node), self.expr(node.body))
 
     def comprehension(
-        self, node: cst.ListComp | cst.SetComp | cst.DictComp | cst.GeneratorExp
+        self,
+        node: cst.ListComp | cst.SetComp | cst.DictComp | cst.GeneratorExp,
+        at: n.Span | None = None,
     ) -> n.Expr:
         kinds: dict[type, Literal["list", "set", "dict", "generator"]] = {
             cst.ListComp: "list",
@@ -380,6 +431,8 @@ class _Lowering:
             cst.DictComp: "dict",
             cst.GeneratorExp: "generator",
         }
+        generator = isinstance(node, cst.GeneratorExp)
+        at = at or (self._with_parentheses(node) if generator else self.at(node))
         key = self.expr(node.key) if isinstance(node, cst.DictComp) else None
         element = self.expr(node.value if isinstance(node, cst.DictComp) else node.elt)
         loops, conditions = [], []
@@ -388,9 +441,7 @@ class _Lowering:
             loops.append((self.expr(loop.target), self.expr(loop.iter)))
             conditions += [self.expr(condition.test) for condition in loop.ifs]
             loop = loop.inner_for_in
-        return n.Comprehension(
-            self.at(node), kinds[type(node)], key, element, tuple(loops), tuple(conditions)
-        )
+        return n.Comprehension(at, kinds[type(node)], key, element, tuple(loops), tuple(conditions))
 
     def await_(self, node: cst.Await) -> n.Expr:
         return n.Await(self.at(node), self.expr(node.expression))
@@ -415,6 +466,11 @@ def _dotted(node: cst.BaseExpression) -> str:
     if isinstance(node, cst.Attribute):
         return f"{_dotted(node.value)}.{node.attr.value}"
     return node.value if isinstance(node, cst.Name) else ""
+
+
+def _shown(*parts: cst.CSTNode) -> str:
+    """The text that ``{name=}`` puts before the value."""
+    return "".join(cst.Module([]).code_for_node(part) for part in parts)
 
 
 def _bound_by(pattern: cst.CSTNode) -> Iterator[str]:
@@ -459,6 +515,7 @@ _STATEMENTS: dict[type, Callable[[_Lowering, Any], n.Stmt]] = {
     cst.Try: _Lowering.try_,
     cst.TryStar: _Lowering.try_,
     cst.Match: _Lowering.match,
+    cst.Del: _Lowering.delete,
     cst.FunctionDef: _Lowering.function,
     cst.ClassDef: _Lowering.class_,
 }
@@ -470,6 +527,9 @@ _EXPRESSIONS: dict[type, Callable[[_Lowering, Any], n.Expr]] = {
     cst.FormattedString: _Lowering.fstring,
     cst.Integer: _Lowering.number,
     cst.Float: _Lowering.number,
+    cst.Imaginary: _Lowering.other,
+    cst.Ellipsis: _Lowering.other,
+    cst.UnaryOperation: _Lowering.unary,
     cst.Attribute: _Lowering.attribute,
     cst.Call: _Lowering.call,
     cst.BinaryOperation: _Lowering.binary,

@@ -1,9 +1,8 @@
 """One Python file: an index of its statements from :mod:`ast`, each lowered only when asked for.
 
-``ast`` is ten times faster than libcst and knows where every statement stands, so it cuts a file
-into units (a top-level statement, or one member of a top-level class); libcst then parses only
-the units that somebody looks at. What ``ast`` of the running Python cannot read, newer syntax
-for example, libcst reads whole.
+``ast`` cuts a file into units (a top-level statement, or one member of a top-level class); only
+the units that somebody looks at are lowered. Both is done by ``ast``, ten times faster than
+libcst. What ``ast`` of the running Python cannot read, newer syntax for example, libcst reads.
 """
 
 from __future__ import annotations
@@ -19,6 +18,7 @@ from typing import Any
 
 from rltel_lint.facts import nodes as n
 from rltel_lint.facts.codec import decode, encode
+from rltel_lint.facts.lower_ast import lower
 from rltel_lint.facts.store import FactStore, text_key
 
 _TOO_DEEP = "it is nested too deeply to be read"
@@ -102,8 +102,6 @@ class Unit:
         return lowered
 
     def _parse(self) -> tuple[n.Stmt, ...]:
-        from rltel_lint.facts.lower import lower
-
         text = self.text
         if self.members:
             text += " " * (_indent(self.source.lines[self.members[0].first - 1]) or 1) + "pass\n"
@@ -112,7 +110,7 @@ class Unit:
             text, offset = "class _:\n" + text, offset - 1
         try:
             lowered = lower(text, line_offset=offset)
-        except RecursionError:
+        except (RecursionError, MemoryError):
             self.source.note(self.first, _TOO_DEEP)
             return ()
         except Exception as error:
@@ -285,13 +283,13 @@ class SourceFacts:
         )
 
     def _units_by_libcst(self, refused: BaseException) -> tuple[Unit, ...]:
-        from rltel_lint.facts.lower import lower
+        from rltel_lint.facts.lower import lower as lower_by_libcst
 
         if _depth(self.text) > _MOST_BRACKETS:
             self.note(1, _TOO_DEEP)
             return ()
         try:
-            lowered = lower(self.text)
+            lowered = lower_by_libcst(self.text)
         except RecursionError:
             self.note(1, _TOO_DEEP)
             return ()

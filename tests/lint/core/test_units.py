@@ -1,4 +1,4 @@
-"""A file read unit by unit is the file read whole."""
+"""A file read unit by unit, by ``ast``, is the file read whole, by libcst."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from hypothesis import HealthCheck, given, settings
 from rltel_lint.facts import nodes as n
 from rltel_lint.facts.lower import lower
 from rltel_lint.facts.source import SourceFacts, Unit
+from tests.lint.core.corners import CORNERS
 from tests.lint.core.programs import programs
 
 ROOT = Path(__file__).parents[3]
@@ -84,6 +85,7 @@ SHAPES = {
     "form feed": "x = 1\n\f\ny = 2\nclass A:\n    x = 1\n\f\n    y = 2\n",
     "end without a line end": "class A:\n    x = 1\n    y = 2",
     "windows": "class A:\r\n    x = 1\r\n    y = '''a\r\nb'''\r\nz = 3\r\n",
+    "corners": CORNERS,
     "blank lines with spaces": "class A:\n    x = 1\n   \n    y = 2\n \nz = 3\n",
 }
 
