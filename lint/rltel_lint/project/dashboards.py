@@ -76,7 +76,11 @@ class Dashboards:
     def own(self, kind: Kind) -> list[Asked]:
         """Returns what is asked for of one kind and is the project's own by its prefix."""
         prefixes = self._namespaces + (() if kind.startswith("span") else self._exported)
-        return [one for one in self.asked if one.kind == kind and one.text.startswith(prefixes)]
+        return [
+            one
+            for one in self.asked
+            if one.kind == kind and one.text.replace("\\", "").startswith(prefixes)
+        ]
 
     @cached_property
     def names(self) -> frozenset[str]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+import math
 import re
 from collections.abc import Iterator
 
@@ -15,12 +17,15 @@ from rltel_lint.rules.base import Rule
 from rltel_lint.rules.series import made_series
 from rltel_lint.rules.spans import emitted_spans, is_emitted
 from rltel_lint.rules.wording import listed, nearest, shown
-from rltel_lint.values import HOLE, display
+from rltel_lint.values import HOLE, LIMIT, display
 
 _RECORDING = re.compile(r"\.(?:set|record|add|observe|inc)\(")
 _KEY = re.compile(r"[\"'](\w+)[\"']\s*:")
 _PLAIN = re.compile(r"[\w.]+")
-_LITERAL = re.compile(r"(?:[\w:-]|\\?\.)*")
+_PIECE = re.compile(r"(?:\([^()]*\)|\[[^\]]*\]|\\[wdWD]|(?<!\\)\.(?=[*+?]))(?:[*+?]|\{\d+,?\d*\})?")
+"""What matches more than one text, in a regular expression."""
+_CHOICE = re.compile(r"\((?:\?:)?([\w.\\|-]+)\)(?![*+?{])")
+_META = re.compile(r"[()\[\]{}|?+^$\\]")
 
 
 class QueriedSpanNotEmitted(Rule):
@@ -277,16 +282,32 @@ def _may_be_emitted(
     plain = name.replace("\\.", ".")
     if not is_pattern or _PLAIN.fullmatch(plain):
         return is_emitted(project, plain, emitted) or _is_reserved_span(project, plain)
-    head = (_LITERAL.match(name) or [""])[0].replace("\\", "") + "**"
     names = [display(template) for template in emitted]
     names += [*project.vocabulary.emitted_spans, *project.documents.reserved]
-    if any("*" in other and overlap(head, other) for other in names):
+    rough = [_roughly(text) for text in _choices(name)]
+    if any("*" in other and overlap(text, other) for other in names for text in rough):
         return True
     try:
         pattern = re.compile(name.replace("**", ".*") if "$" not in name else name)
     except re.error:
         return True
     return any(pattern.fullmatch(other) for other in names)
+
+
+def _choices(pattern: str) -> list[str]:
+    """A regular expression with its choices, such as ``(a|b)``, made in every way."""
+    parts = _CHOICE.split(pattern)
+    ways = [part.split("|") if number % 2 else [part] for number, part in enumerate(parts)]
+    if math.prod(map(len, ways)) > LIMIT:
+        return [pattern]
+    return ["".join(way) for way in itertools.product(*ways)]
+
+
+def _roughly(pattern: str) -> str:
+    """A template that covers all that a regular expression matches."""
+    plain = _PIECE.sub("**", pattern).replace("\\.", ".")
+    rest = _META.search(plain)
+    return plain if rest is None else f"{plain[: max(0, rest.start() - 1)]}**"
 
 
 def _is_reserved_span(project: Project, name: str) -> bool:

@@ -91,6 +91,7 @@ class MatchesNothing(Rule):
         names = {name for entry in project.documents.entries for name in entry.names}
         names |= {display(t) for site in project.spans.sites for t in site.name.templates}
         names |= {group.name for group in project.groups.declared}
+        names |= project.dashboards.names
         for reserved in project.documents.reserved:
             if not any(overlap(reserved, name) for name in names):
                 yield self.finding(
