@@ -10,7 +10,7 @@ from functools import cached_property
 from rltel_lint.facts import nodes as n
 from rltel_lint.findings import Place
 from rltel_lint.project.evaluate import Evaluator
-from rltel_lint.project.imports import ImportGraph, evaluated_at_import, run_at_import
+from rltel_lint.project.imports import ImportGraph, evaluated_at_once, run_at_import
 from rltel_lint.project.lifecycle import Lifecycle
 from rltel_lint.project.model import Class, Function, Module, Scope, own_nodes
 from rltel_lint.project.modules import ModuleTable
@@ -107,7 +107,7 @@ class ImportReads:
                 if not isinstance(statement, (n.Assign, n.FunctionDef)):
                     continue
                 scope = scopes[statement]
-                for node in evaluated_at_import(statement):
+                for node in evaluated_at_once(statement):
                     yield from self._read(node, statement, scope)
 
     def _read(self, node: n.Node, statement: n.Stmt, scope: Scope) -> Iterator[_Read]:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from rltel_lint.facts import nodes as n
 from rltel_lint.facts.source import Unit
 from rltel_lint.findings import Place
-from rltel_lint.project.imports import ImportGraph, evaluated_at_import, run_at_import
+from rltel_lint.project.imports import ImportGraph, evaluated_at_once, run_at_import
 from rltel_lint.project.lifecycle import Lifecycle
 from rltel_lint.project.model import Function, Module, Scope
 from rltel_lint.project.modules import ModuleTable
@@ -127,7 +127,7 @@ class StartsAtImport:
 
 def _call_of(node: n.Expr, statement: n.Stmt) -> n.Call | None:
     """The call that an import makes of what a node names."""
-    for other in evaluated_at_import(statement):
+    for other in evaluated_at_once(statement):
         if isinstance(other, n.Call) and other.func is node:
             return other
     return None

@@ -30,7 +30,7 @@ def run_at_import(statements: Iterable[n.Stmt]) -> Iterator[n.Stmt]:
                 yield from run_at_import(block)
 
 
-def evaluated_at_import(statement: n.Stmt) -> Iterator[n.Node]:
+def evaluated_at_once(statement: n.Stmt) -> Iterator[n.Node]:
     """Yields the nodes of a statement that an import evaluates: not those in lambdas."""
     if isinstance(statement, n.FunctionDef):
         parts: list[n.Node] = [*statement.decorators]
