@@ -52,6 +52,7 @@ class Flow:
         self._is_library = is_library
         self._uses = Uses(modules, resolver, finder)
         self._steps: dict[tuple[Function, int], list[Step]] = {}
+        self._leading: dict[int, Mapping[str, int]] = {}  # kept, so that no id is used twice
         self._calls: dict[n.Stmt, list[n.Call]] = {}
         self._originals: dict[Module, dict[str, str]] = {}
 
@@ -154,6 +155,7 @@ class Flow:
         key = (function, id(leading))
         known = self._steps.get(key)
         if known is None:
+            self._leading[id(leading)] = leading
             known = self._steps[key] = []
             for statement in function.paths:
                 if not isinstance(statement, (n.FunctionDef, n.ClassDef)):

@@ -181,13 +181,13 @@ class ImportReads:
 
     def _serves_start(self, function: Function) -> bool:
         """Whether a function that starts telemetry calls this one, in the same module."""
-        lifecycle = self._lifecycle
-        for start in lifecycle.starting:
-            if start.module is function.module:
-                steps = lifecycle.flow.steps(start, lifecycle.flow.leading([function]))
-                if any(target is function for _, target in steps):
-                    return True
-        return False
+        here = [start for start in self._lifecycle.starting if start.module is function.module]
+        leading = {function.name: 0}
+        return any(
+            target is function
+            for start in here
+            for _, target in self._lifecycle.flow.steps(start, leading)
+        )
 
     def _default(self, read: _Read, node: n.FunctionDef) -> EarlyRead | None:
         owner = read.scope if isinstance(read.scope, Class) else None
