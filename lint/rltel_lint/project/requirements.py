@@ -93,7 +93,8 @@ class Requirements:
 
     def place(self, name: str) -> Place:
         """Returns where a package is declared first."""
-        word = re.compile(rf"[\"']{re.escape(name).replace('_', '[-_.]')}(?![\w.-])", re.IGNORECASE)
+        spelled = r"[-_.]+".join(map(re.escape, re.split(r"[-_.]+", name)))
+        word = re.compile(rf"[\"']{spelled}(?![\w.-])", re.IGNORECASE)
         for number, line in enumerate(self._text.splitlines(), 1):
             match = word.search(line)
             if match is not None and not line.lstrip().startswith("#"):

@@ -137,16 +137,19 @@ def test_a_reserved_series_that_only_a_dashboard_names_matches_something() -> No
 
 
 def test_a_series_that_no_call_passes_is_asked_for_in_vain() -> None:
-    call = (
-        "from rl_telemetry.metrics import record_inference_metrics\n\n"
-        "def served(meter, tokens, seconds):\n"
-        "    meter.create_gauge('rl.queue.length')\n"
-        "    record_inference_metrics(meter, output_tokens=tokens{more})\n"
-    )
-    query = {"dashboards/d.json": _dashboard('{"rl.queue.length"} + gen_ai_client_token_usage_sum')}
-    for more in ("", ", request_duration_s=seconds"):
-        files = {**query, "serve.py": call.replace("{more}", more)}
-        assert lint(files, QueriedSeriesNotRecorded) == []
+    code = """
+        from nemo.lens.metrics import record_rl_metrics
+
+        def log(meter, row):
+            record_rl_metrics(meter, {passed}=row)
+    """
+    for passed, expected in (("kl_divergence", 0), ("reward_mean", 1)):
+        files = {
+            "log.py": code.replace("{passed}", passed),
+            "dashboards/d.json": _dashboard("rl_kl_divergence"),
+        }
+        found = lint(files, QueriedSeriesNotRecorded, profile="nemo_lens")
+        assert len(found) == expected, passed
 
 
 #: A query that finds spans, and one next to it that finds none.
