@@ -215,3 +215,16 @@ def threads(tree: Tree) -> Iterator[Mutant]:
                         "CARRY", "thread without context", "306", source, node.lineno,
                         [source.replace(node.func, plain), source.at_top(line)],
                     )  # fmt: skip
+
+
+@mutator
+def hidden(tree: Tree) -> Iterator[Mutant]:
+    """A wrapper that adds a keyword no longer shows it in its signature."""
+    for source in tree.users:
+        for node in source.nodes:
+            targets = node.targets if isinstance(node, ast.Assign) else []
+            if any(isinstance(t, ast.Attribute) and t.attr == "__signature__" for t in targets):
+                gone = source.replace(node, "pass")
+                yield in_source(
+                    "PAIR", "keyword hidden from Ray", "307", source, node.lineno, [gone]
+                )

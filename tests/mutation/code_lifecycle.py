@@ -6,12 +6,15 @@ import ast
 from collections.abc import Iterator
 
 from tests.mutation.mutants import Mutant, in_source, mutator
-from tests.mutation.sites import Site, sites
-from tests.mutation.tree import Change, Source, Tree, last, text_of
+from tests.mutation.sites import sites
+from tests.mutation.tree import Source, Tree, last
 
 
 def _named(calls: object) -> set[str]:
     return {call.name for call in calls}  # type: ignore[attr-defined]
+
+
+_KILLER = "import ray\n\n\ndef spelled_kill(actor):\n    ray.kill(actor)\n"
 
 
 @mutator
@@ -54,16 +57,31 @@ def kills(tree: Tree) -> Iterator[Mutant]:
             )
             if is_flush and isinstance(node, ast.Call) and node.args:
                 actor = source.segment(node.args[0])
-                kill = source.replace(node, f"ray.kill({actor})")
-                yield in_source(
-                    "PAIR", "kill without flush, direct", "803", source, node.lineno,
-                    [kill, source.at_top("import ray")],
-                )  # fmt: skip
-                kill = source.replace(node, f"spelled_kill({actor})")
-                yield in_source(
-                    "PAIR", "kill without flush, alias", "803", source, node.lineno,
-                    [kill, source.at_top("from ray import kill as spelled_kill")],
-                )  # fmt: skip
+                if last(node) == "flush_actor":
+                    yield in_source(
+                        "PAIR", "flush before a kill removed", "803", source, node.lineno,
+                        [source.replace(node, "pass")],
+                    )  # fmt: skip
+                    continue
+                for how, text, top in (
+                    ("direct", f"ray.kill({actor})", "import ray"),
+                    ("keyword", f"ray.kill({actor}, no_restart=True)", "import ray"),
+                    ("alias", f"spelled_kill({actor})", "from ray import kill as spelled_kill"),
+                    ("list", f"[ray.kill(one) for one in [{actor}]]", "import ray"),
+                    ("wrapper", f"spelled_kill({actor})", _KILLER),
+                ):
+                    yield in_source(
+                        "PAIR", f"kill without flush, {how}", "803", source, node.lineno,
+                        [source.replace(node, text), source.at_top(top)],
+                    )  # fmt: skip
+                statement = source.statement(node)
+                if isinstance(statement, ast.Expr):
+                    held = source.before(statement, f"spelled = {actor}")
+                    kill = source.replace(node, "ray.kill(spelled)")
+                    yield in_source(
+                        "PAIR", "kill without flush, variable", "803", source, node.lineno,
+                        [held, kill, source.at_top("import ray")],
+                    )  # fmt: skip
 
 
 @mutator
@@ -149,83 +167,6 @@ def _is_optional(tree: Tree, source: Source, node: ast.AST, span: str) -> bool:
         if getattr(target, "id", "") == span:
             return True
     return False
-
-
-@mutator
-def inside_a_wait(tree: Tree) -> Iterator[Mutant]:
-    """A bucketed span gets inside an efficiency wait: the block itself, or a call that opens it."""
-    category = _category(tree)
-    if not category:
-        return
-    openers: dict[str, list[Site]] = {}
-    for site in sites(tree):
-        if not _is_bucketed(tree, site):
-            continue
-        function = site.source.function(site.call)
-        if function is not None and site.item is not None:
-            openers.setdefault(function.name, []).append(site)
-            block = site.item[0]
-            yield from _waited(tree, site.source, block, category, "bucketed span in a wait")
-    defined = _definitions(tree)
-    for source in tree.users:
-        for node in source.nodes:
-            statement = source.parents.get(node)
-            if isinstance(node, ast.Call) and isinstance(statement, (ast.Expr, ast.Assign)):
-                name = last(node)
-                if name in openers and defined.get(name) == 1 and source.function(node):
-                    yield from _waited(
-                        tree, source, statement, category, "call with a bucketed span in a wait"
-                    )
-
-
-def _waited(
-    tree: Tree, source: Source, block: ast.stmt, category: str, name: str
-) -> Iterator[Mutant]:
-    helper = next(
-        h.name for h in tree.vocabulary.helpers if h.kind == "efficiency" and h.use == "context"
-    )
-    brought = tree.importing(source, helper)
-    if brought is None:
-        return
-    ways: list[tuple[str, list[Change]]] = [
-        ("direct", [source.wrapped(block, f'with {helper}("{category}"):'), *brought]),
-        ("keyword", [source.wrapped(block, f'with {helper}(category="{category}"):'), *brought]),
-        (
-            "constant",
-            [source.wrapped(block, f"with {helper}(SPELLED):"), *brought,
-             source.at_top(f'SPELLED = "{category}"')],
-        ),
-    ]  # fmt: skip
-    for how, changes in ways:
-        yield in_source("NEST", f"{name}, {how}", "404", source, block.lineno, changes)
-
-
-def _category(tree: Tree) -> str:
-    vocabulary = tree.vocabulary
-    used = {
-        text
-        for site in sites(tree)
-        if site.helper.kind == "efficiency" and (text := text_of(site.name))
-    }
-    bucketed = sorted(used - set(vocabulary.unbucketed_categories))
-    return bucketed[0] if bucketed else ""
-
-
-def _is_bucketed(tree: Tree, site: Site) -> bool:
-    member = site.group.attr if isinstance(site.group, ast.Attribute) else ""
-    values = {
-        name: value for c in tree.vocabulary.group_classes for name, value in c.values.items()
-    }
-    return site.helper.kind == "leaf" and bool(tree.vocabulary.bucket_of(values.get(member, "")))
-
-
-def _definitions(tree: Tree) -> dict[str, int]:
-    count: dict[str, int] = {}
-    for source in tree.sources:
-        for node in source.nodes:
-            if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
-                count[node.name] = count.get(node.name, 0) + 1
-    return count
 
 
 @mutator

@@ -28,7 +28,7 @@ def _params(known: object) -> tuple[str, ...]:
     return tuple(item.name for item in params.items) if params else ()
 
 
-def _rows(tree: Tree) -> Iterator[tuple[Source, ast.Call, ast.expr | None, ast.expr | None]]:
+def series(tree: Tree) -> Iterator[tuple[Source, ast.Call, ast.expr | None, ast.expr | None]]:
     """Yields each declared series in code: the call, its logger key, its name."""
     known = {c.name: c for c in (*tree.vocabulary.metrics.teed, *tree.vocabulary.metrics.recorded)}
     for source in tree.users:
@@ -42,7 +42,7 @@ def _rows(tree: Tree) -> Iterator[tuple[Source, ast.Call, ast.expr | None, ast.e
 @mutator
 def declared(tree: Tree) -> Iterator[Mutant]:
     """A declared series or its logger key is renamed, or declared twice."""
-    for source, call, key, name in _rows(tree):
+    for source, call, key, name in series(tree):
         for node, what, codes in (
             (key, "logger key in the row", "501 504"),
             (name, "series", "503 504"),
@@ -65,7 +65,7 @@ def declared(tree: Tree) -> Iterator[Mutant]:
 
 
 def _declared_keys(tree: Tree) -> set[str]:
-    keys = {text for *_, key, _ in _rows(tree) if (text := text_of(key))}
+    keys = {text for *_, key, _ in series(tree) if (text := text_of(key))}
     for row in tree.rows:
         cell = row.cell("logger key").strip("`")
         if cell and "<" not in cell:
@@ -125,7 +125,7 @@ def prefixes(tree: Tree) -> Iterator[Mutant]:
 
 @mutator
 def recorders(tree: Tree) -> Iterator[Mutant]:
-    """A recorder is not given what it records, or a keyword it does not take."""
+    """A recorder is not given what it records, or records a series that nobody declared."""
     known = {r.name: r for r in tree.vocabulary.recorders}
     calls = [
         (source, node)
@@ -142,14 +142,24 @@ def recorders(tree: Tree) -> Iterator[Mutant]:
         if count[last(node)] == 1 and len(keywords) == len(node.keywords):
             gone = source.replace(node, f"{last(node)}()")
             yield in_source("SET", "nothing recorded", "504 506", source, node.lineno, [gone])
+        for keyword in keywords if count[last(node)] == 1 else []:
+            metrics = [m for m, p in known[last(node)].series.items() if keyword.arg in p]
+            others = {k.arg for k in keywords} - {keyword.arg}
+            feeds = known[last(node)].series
+            if any(f"`{m}`" in row.cell("metric") and others.isdisjoint(feeds[m])
+                   for m in metrics for row in tree.rows):  # fmt: skip
+                lost = source.without_argument(node, keyword.value)
+                yield in_source(
+                    "SET", "argument not passed", "504 506", source, node.lineno, [lost]
+                )
     by_name = _named(tree.vocabulary.recorded_by_name)
-    series = {text for *_, name in _rows(tree) if (text := text_of(name))}
+    named = {text for *_, name in series(tree) if (text := text_of(name))}
     for source in tree.users:
         for node in source.nodes:
             if isinstance(node, ast.Call) and last(node) in by_name and node.args:
                 keys = node.args[0].keys if isinstance(node.args[0], ast.Dict) else []
                 for key in keys:
-                    if key is not None and text_of(key) in series:
+                    if key is not None and text_of(key) in named:
                         for way in spelled(source, key, drifted(source.segment(key))):
                             if way.how == "conditional":
                                 continue
@@ -243,9 +253,10 @@ def declared_groups(tree: Tree) -> Iterator[Mutant]:
     known = tree.vocabulary
     for source in tree.sources:
         for node in source.nodes:
-            if isinstance(node, ast.ClassDef) and node.name in {
-                c.name for c in known.group_classes
-            }:
+            classes = {c.name for c in known.group_classes}
+            if isinstance(node, ast.ClassDef) and (
+                node.name in classes or any(last(base) in classes for base in node.bases)
+            ):
                 first = next((s for s in node.body if isinstance(s, ast.Assign)), None)
                 if first is not None:
                     add = source.before(first, 'DRIFTED = "drifted"')
@@ -264,6 +275,10 @@ def declared_groups(tree: Tree) -> Iterator[Mutant]:
                 [change], detail=f"{name}: {source.segment(element)}",
             )  # fmt: skip
         firsts, lasts = _elements(value)
+        if firsts and firsts[0] is not lasts[0]:
+            start = source.span(firsts[0])[0]
+            dead = (start, start, f'"drifted": {source.segment(lasts[0])}, ')
+            yield in_source("SET", "bucket of a dead group", "205", source, value.lineno, [dead])
         for key, bucket in zip(firsts, lasts, strict=True):
             other = next((v for v in lasts if source.segment(v) != source.segment(bucket)), None)
             if key is not bucket and other is not None:

@@ -182,12 +182,15 @@ def algorithms(tree: Tree) -> Iterator[Mutant]:
                 text = source.segment(node)
                 start = text.index("{")
                 end = text.index("}", start)
-                for name in _algorithms(tree)[:1]:
+                for name in _algorithms(tree):
                     new = text[:start] + name + text[end + 1 :]
-                    yield in_source(
-                        "SET", "algorithm hard-coded", "107 102", source, node.lineno,
-                        [source.replace(node, new)], detail=new,
-                    )  # fmt: skip
+                    new = new if "{" in new else new.lstrip("f")
+                    for way in spelled(source, node, new):
+                        if way.how != "conditional":
+                            yield in_source(
+                                "SET", f"algorithm hard-coded, {way.how}", "107 102", source,
+                                node.lineno, way.changes, detail=new, more=way.more,
+                            )  # fmt: skip
 
 
 @mutator
@@ -198,17 +201,22 @@ def attributes(tree: Tree) -> Iterator[Mutant]:
         for row in tree.rows
         for name in re.findall(r"`([^`]+)`", row.cell("span attribute", "attribute", "tag"))
     }
+    for source, key in attribute_keys(tree):
+        if text_of(key) in rows:
+            text = drifted(source.segment(key))
+            for way in spelled(source, key, text):
+                yield in_source(
+                    "SET", f"attribute renamed, {way.how}", "701 702", source,
+                    key.lineno, way.changes, detail=text, more=way.more,
+                )  # fmt: skip
+
+
+def attribute_keys(tree: Tree) -> Iterator[tuple[Source, ast.expr]]:
+    """Yields the keys of attributes that code sets on spans."""
     for source in tree.users:
         for node in source.nodes:
             for key in _attribute_keys(tree, source, node):
-                value = text_of(key)
-                if value in rows:
-                    text = drifted(source.segment(key))
-                    for way in spelled(source, key, text):
-                        yield in_source(
-                            "SET", f"attribute renamed, {way.how}", "701 702", source,
-                            key.lineno, way.changes, detail=text, more=way.more,
-                        )  # fmt: skip
+                yield source, key
 
 
 def _attribute_keys(tree: Tree, source: Source, node: ast.AST) -> Iterator[ast.expr]:

@@ -6,8 +6,11 @@ import re
 from collections import Counter
 from collections.abc import Iterator
 
+from tests.mutation.code_metrics import series
+from tests.mutation.code_spans import attribute_keys, documented
 from tests.mutation.mutants import Mutant, in_line, in_row, mutator
-from tests.mutation.tree import Document, Row, Tree
+from tests.mutation.sites import sites
+from tests.mutation.tree import Document, Row, Tree, text_of
 
 _TICKED = re.compile(r"`([^`|]+)`")
 _PLACEHOLDER = re.compile(r"[<{*].*")
@@ -29,6 +32,7 @@ def rows(tree: Tree) -> Iterator[Mutant]:
         ("attribute row renamed", "702 701", ("span attribute", "attribute", "tag")),
         ("metric row renamed", "504 503", ("metric",)),
         ("environment row renamed", "903", ("environment variable", "variable", "env var")),
+        ("category row renamed", "601 602 603", ("category",)),
     )
     for row in tree.rows:
         if not row.cells:
@@ -39,8 +43,12 @@ def rows(tree: Tree) -> Iterator[Mutant]:
                 continue
             kind = "DOCREF" if "903" in codes else "SET"
             for name in _ticked(cell)[:1]:
-                is_read = name in tree.vocabulary.environment
-                if is_read if kind == "DOCREF" else _own(tree, name):
+                is_known = _own(tree, name)
+                if kind == "DOCREF":
+                    is_known = name in tree.vocabulary.environment
+                elif "601" in codes:
+                    is_known = name.startswith(tree.vocabulary.categories.families)
+                if is_known:
                     new = f"{name}_DRIFTED" if name.isupper() else f"{name}_drifted"
                     yield in_row(kind, what, codes, tree, row, f"`{name}`", f"`{new}`")
 
@@ -91,6 +99,55 @@ def _bucket(tree: Tree, row: Row, header: str, buckets: set[str]) -> Iterator[Mu
         for other in sorted({"idle", "productive"} - {bucket}):
             name = f"bucket of a {header}'s row changed"
             yield in_row("SET", name, "205", tree, row, f"| {bucket} |", f"| {other} |")
+
+
+@mutator
+def logger_keys(tree: Tree) -> Iterator[Mutant]:
+    """The logger key in a metric's row is misspelled."""
+    library = tree.vocabulary.metrics.library
+    declared = set(library.values()) | {
+        text for *_, name in series(tree) if (text := text_of(name))
+    }
+    for row in tree.rows:
+        keys = _ticked(row.cell("logger key"))
+        if keys and declared & set(_ticked(row.cell("metric"))):
+            yield in_row(
+                "SET", "logger key cell misspelled", "504", tree, row, f"`{keys[0]}`",
+                f"`{keys[0]}_drifted`",
+            )  # fmt: skip
+
+
+@mutator
+def removed_rows(tree: Tree) -> Iterator[Mutant]:
+    """A row is gone, and the code still has what it was about."""
+    count = Counter(name for row in tree.rows if row.cells for name in _ticked(row.cells[0][1]))
+    spans = {id(found[0]) for site in sites(tree) if len(found := documented(tree, site.tail)) == 1}
+    metrics = {text for *_, name in series(tree) if (text := text_of(name))}
+    keys = {text_of(key) for *_, key in attribute_keys(tree)}
+    for row in tree.rows:
+        names = _ticked(row.cells[0][1]) if row.cells else []
+        if len(names) != 1 or count[names[0]] > 1:
+            continue
+        for what, codes, is_lost in (
+            ("span", "101", id(row) in spans and row.cells[0][0].rstrip("s") == "span"),
+            ("metric", "503", names[0] in metrics),
+            ("attribute", "701", names[0] in keys),
+        ):
+            if is_lost:
+                document = next(d for d in tree.documents if d.path == row.path)
+                yield in_line("SET", f"{what} row removed", codes, document, row.line, "")
+
+
+@mutator
+def parents(tree: Tree) -> Iterator[Mutant]:
+    """The parent that a span's row names is misspelled."""
+    for row in tree.rows:
+        for name in _ticked(row.cell("parent", "parent span"))[:1]:
+            if _own(tree, name):
+                yield in_row(
+                    "SET", "parent cell misspelled", "102", tree, row, f"`{name}`",
+                    f"`{name}_drifted`",
+                )  # fmt: skip
 
 
 @mutator

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from tests.mutation.tree import Change, Document, Row, Source, Tree
 
-KINDS = ("SET", "PAIR", "NEST", "CARD", "CARRY", "DOCREF", "DUP")
+KINDS = ("SET", "PAIR", "NEST", "LOOP", "CARD", "CARRY", "DOCREF", "DUP")
 """Kinds of drift; ``CONTROL`` besides, which is none."""
 
 
@@ -60,6 +60,22 @@ def in_source(
 
     where = f"{source.path}:{line}"
     return Mutant(kind, name, _codes(codes), where, detail or _shown(source, line), texts)
+
+
+def in_text(
+    kind: str,
+    name: str,
+    codes: str,
+    source: Source,
+    line: int,
+    text: str,
+    *,
+    more: Mapping[str, str] | None = None,
+) -> Mutant:
+    """Makes a mutant of a Python file: another text; ``more`` are other files."""
+    changed = {source.path: text, **(more or {})}
+    where = f"{source.path}:{line}"
+    return Mutant(kind, name, _codes(codes), where, _shown(source, line), lambda: changed)
 
 
 def in_line(kind: str, name: str, codes: str, document: Document, number: int, text: str) -> Mutant:

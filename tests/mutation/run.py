@@ -23,6 +23,7 @@ from tests.mutation import (  # noqa: F401  # noqa: F401
     code_lifecycle,
     code_metrics,
     code_spans,
+    code_waits,
     controls,
     documents,
 )

@@ -95,6 +95,11 @@ def _vocabulary_helpers(tree: Tree) -> Iterator[Helper]:
             )
 
 
+def helper_of(tree: Tree, kind: str, use: str) -> Helper | None:
+    """Returns the first helper of a kind, as the vocabulary has it."""
+    return next((h for h in _vocabulary_helpers(tree) if (h.kind, h.use) == (kind, use)), None)
+
+
 def _calls(source: Source, known: dict[str, Helper]) -> Iterator[Site]:
     for node in source.nodes:
         if isinstance(node, ast.Call):

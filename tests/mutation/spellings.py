@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import PurePosixPath
@@ -50,12 +51,13 @@ def spelled(
         yield Spelled(
             "constant", [source.replace(node, "SPELLED"), source.at_top(f"SPELLED = {text}")]
         )
-    if literal is not None and "." in literal:
-        head, _, rest = literal.rpartition(".")
-        yield Spelled("concatenation", [source.replace(node, f'"{head}." + "{rest}"')])
+    parts = re.fullmatch(r"(.+)([./])(.+)", literal or "")
+    if parts is not None:
+        head, mark, rest = parts.groups()
+        yield Spelled("concatenation", [source.replace(node, f'"{head}{mark}" + "{rest}"')])
+        joined = f'f"{{SPELLED}}{mark}{rest}"'
         yield Spelled(
-            "f-string",
-            [source.replace(node, f'f"{{SPELLED}}.{rest}"'), source.at_top(f'SPELLED = "{head}"')],
+            "f-string", [source.replace(node, joined), source.at_top(f'SPELLED = "{head}"')]
         )
     if literal is not None:
         yield from _elsewhere(source, node, text)

@@ -109,11 +109,24 @@ class Source:
         """Puts a statement into a block."""
         start, end = self.lines(statement)
         indent = " " * statement.col_offset
-        body = "".join(
-            f"    {line}" if line.strip() else line
-            for line in self.data[start:end].decode().splitlines(keepends=True)
+        return (start, end, f"{indent}{header}\n{self.indented(statement)}")
+
+    def between(self, first: int, last: int) -> str:
+        """Returns whole lines, without the last one."""
+        return self.data[self._starts[first - 1] : self._starts[last - 1]].decode()
+
+    def indented(self, statement: ast.stmt) -> str:
+        """Returns a statement's lines, one level further in."""
+        start, end = self.lines(statement)
+        return self.shifted(self.data[start:end].decode(), 4)
+
+    @staticmethod
+    def shifted(text: str, by: int) -> str:
+        """Returns lines further in, or out for a negative number of columns."""
+        return "".join(
+            (" " * by + line if by > 0 else line[-by:]) if line.strip() else line
+            for line in text.splitlines(keepends=True)
         )
-        return (start, end, f"{indent}{header}\n{body}")
 
     def edit(self, *changes: Change) -> str:
         """Returns the text with changes that do not overlap."""

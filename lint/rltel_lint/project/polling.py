@@ -136,7 +136,7 @@ def _is_about_a_pass(
     own = {name for name in _names(loop.test) if not is_module(name.partition(".")[0])}
     got = {node.target.id for node in n.walk(loop.test) if isinstance(node, n.NamedExpr)
            and isinstance(node.target, n.Name)}  # fmt: skip
-    got |= {name for one in others if isinstance(one, n.Assign) for name in _assigned(one)}
+    got |= {name for one in others if not _is_constant(one) for name in _assigned(one)}
     for one in _inner(region):
         if _assigned(one) & own:
             return True
@@ -148,6 +148,11 @@ def _is_about_a_pass(
                 if n.dotted(node.func.base) in own and node.func.attr not in _WAITING:
                     return True
     return False
+
+
+def _is_constant(statement: n.Stmt) -> bool:
+    """Whether an assignment gives the same in each pass, whoever runs it."""
+    return not isinstance(statement, n.Assign) or isinstance(statement.value, n.Const)
 
 
 def _assigned(statement: n.Stmt) -> set[str]:

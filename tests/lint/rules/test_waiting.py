@@ -73,6 +73,12 @@ POLLING = {
             with efficiency_span("idle/x"):
                 time.sleep(0.1)
     """,
+    "a category in a variable": """
+        while not event.is_set():
+            category = "idle/x"
+            with efficiency_span(category):
+                time.sleep(0.1)
+    """,
     "a probe": """
         while True:
             sample = buffer.sample()
