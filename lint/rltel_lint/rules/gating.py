@@ -7,8 +7,10 @@ from typing import TYPE_CHECKING
 
 from rltel_lint.facts import nodes as n
 from rltel_lint.findings import Finding, Place
+from rltel_lint.project.calls import CallSite
 from rltel_lint.project.model import Function, Module, Scope
 from rltel_lint.project.resolve import External
+from rltel_lint.project.spans import call_means
 from rltel_lint.rules.base import Rule
 from rltel_lint.rules.wording import shown
 
@@ -131,7 +133,9 @@ class WorkAheadOfGate(Rule):
     every step of a run without telemetry.
 
     Set such attributes inside, under `if span is not None`, or test `is_span_group_enabled`
-    first. Off by default, since what is cheap enough is for the project to say.
+    first. A helper of the project that imports something above its own test of the gate is
+    reported too: the import system is asked at every call. Off by default, since what is cheap
+    enough is for the project to say.
     """
 
     code = "RLT806"
@@ -182,6 +186,7 @@ class WorkAheadOfGate(Rule):
 
     def check(self, project: Project) -> Iterator[Finding]:
         """Yields a finding for the first costly argument of each gated span."""
+        yield from self._imports(project)
         gates = {gate.name for gate in project.vocabulary.gates}
         for site in project.spans.sites:
             function = site.function
@@ -199,6 +204,36 @@ class WorkAheadOfGate(Rule):
                         [(site.place, "the span")],
                     )
                     break
+
+    def _imports(self, project: Project) -> Iterator[Finding]:
+        gates = project.vocabulary.gates
+        for site in project.finder.named([gate.words for gate in gates]):
+            function = site.function
+            if function is None or call_means(site, gates, project.resolver) is None:
+                continue
+            if project.span_finder.implements(f"{function.module.name}."):
+                continue
+            early = _imported_above(site, function)
+            if early is not None:
+                yield self.finding(
+                    function.place(early),
+                    f"{function.label} imports this before it asks whether the group is on; "
+                    "import it behind the gate, or at the top of the module",
+                    [(site.place, "the gate")],
+                )
+
+
+def _imported_above(gate: CallSite, function: Function) -> n.Import | None:
+    """The first import that runs before a gate is asked, and that asking it does not need."""
+    if not isinstance(gate.statement, n.If) or gate.call not in set(n.walk(gate.statement.test)):
+        return None
+    needed = {node.id for node in n.walk(gate.statement.test) if isinstance(node, n.Name)}
+    for block, index in function.paths.get(gate.statement, ()):
+        for statement in block[:index]:
+            if isinstance(statement, n.Import):
+                if not needed & {bound for _, bound in statement.names}:
+                    return statement
+    return None
 
 
 def _costly(expr: n.Expr) -> n.Node | None:

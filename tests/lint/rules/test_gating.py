@@ -110,6 +110,71 @@ def test_work(case: str, gated: bool) -> None:
     assert reported(lint(files, WorkAheadOfGate)) == (set() if gated else marked(files))
 
 
+_ABOVE = {
+    "above the gate": """
+        def leaf(group, name):
+            from heavy import sdk  # <- RLT806
+            if not is_span_group_enabled(group):
+                return None
+            return sdk.start(name)
+        """,
+    "behind the gate": """
+        def leaf(group, name):
+            if not is_span_group_enabled(group):
+                return None
+            from heavy import sdk
+            return sdk.start(name)
+        """,
+    "inside the gate": """
+        def leaf(group, name):
+            if is_span_group_enabled(group):
+                from heavy import sdk
+                return sdk.start(name)
+        """,
+    "the gate itself": """
+        def leaf(group, name):
+            from rl_telemetry.instrumentation import is_span_group_enabled
+            if is_span_group_enabled(group):
+                return start(name)
+        """,
+    "what the gate is asked with": """
+        def leaf(name):
+            from rl_telemetry.span_groups import RLSpanGroup
+            if is_span_group_enabled(RLSpanGroup.REWARD):
+                return start(name)
+        """,
+    "further out": """
+        def leaf(group, names):
+            import heavy  # <- RLT806
+            for name in names:
+                if is_span_group_enabled(group):
+                    heavy.start(name)
+        """,
+    "on another branch": """
+        def leaf(group, name, other):
+            if other:
+                import heavy
+                return heavy.start(name)
+            if is_span_group_enabled(group):
+                return start(name)
+        """,
+    "no gate": """
+        def leaf(group, name):
+            from heavy import sdk
+            if not is_wanted(group):
+                return None
+            return sdk.start(name)
+        """,
+}
+
+
+@pytest.mark.parametrize("case", _ABOVE)
+def test_an_import_above_the_gate(case: str) -> None:
+    head = "from rl_telemetry.instrumentation import is_span_group_enabled\n"
+    files = {"code.py": head + textwrap.dedent(_ABOVE[case])}
+    assert reported(lint(files, WorkAheadOfGate)) == marked(files)
+
+
 _LENS = """
 --- app/__init__.py
 --- app/telemetry/__init__.py
