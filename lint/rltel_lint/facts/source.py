@@ -77,10 +77,11 @@ class Unit:
             self._lowered = self._lower()
         return self._lowered
 
-    @cached_property
-    def words(self) -> frozenset[str]:
-        """Every identifier-like word in the text, those in strings and comments too."""
-        return frozenset(_WORD.findall(self.text))
+    def mentions(self, text: str) -> bool:
+        """Whether the unit has this: a name as a whole, anything else anywhere."""
+        if not text.isidentifier():
+            return text in self.text
+        return self in self.source.units_with(text)
 
     @property
     def key(self) -> str:
@@ -162,6 +163,24 @@ class SourceFacts:
     def mentions(self, words: Iterable[str]) -> bool:
         """Whether all of these stand in the text: names as a whole, anything else anywhere."""
         return all(w in self.words if w.isidentifier() else w in self.text for w in words)
+
+    @cached_property
+    def _units_by_word(self) -> dict[str, list[Unit]]:
+        found: dict[str, list[Unit]] = {}
+        for unit in self.all_units():
+            for word in set(_WORD.findall(unit.text)):
+                found.setdefault(word, []).append(unit)
+        return found
+
+    def units_with(self, word: str) -> list[Unit]:
+        """Returns the units whose text has this name as a whole, in order."""
+        return self._units_by_word.get(word, [])
+
+    def units_with_any(self, words: Iterable[str]) -> list[Unit]:
+        """Returns the units whose text has one of these names as a whole, in order."""
+        found = {unit: unit.first for word in words for unit in self.units_with(word)}
+        # The header of a class comes before the members, which begin further down.
+        return sorted(found, key=found.__getitem__)
 
     @cached_property
     def lines(self) -> list[str]:

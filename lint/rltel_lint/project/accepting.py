@@ -254,11 +254,7 @@ class Accepting:
         for decorator in cls.node.decorators:
             if self._handles_carriers(decorator, cls.parent or cls.module):
                 return True
-        return any(
-            f"setattr({cls.name}," in module.facts.text
-            for module in self._modules
-            if cls.name in module.facts.text
-        )
+        return bool(self._modules.mentioning(f"setattr({cls.name},"))
 
     # -- all of them --------------------------------------------------------------------
 

@@ -39,9 +39,7 @@ class Actors:
     def classes(self) -> tuple[Class, ...]:
         """The actor classes: decorated, wrapped by ``ray.remote``, or built by ``.remote()``."""
         found: dict[Class, None] = {}
-        for module in self._modules:
-            if "remote" not in module.facts.text:
-                continue
+        for module in self._modules.mentioning("remote"):
             for entity in (*self._decorated(module), *self._used(module)):
                 if isinstance(entity, Class):
                     found[entity] = None
@@ -65,7 +63,8 @@ class Actors:
 
     def _named_in_text(self, cls: Class) -> bool:
         ends = (f'.{cls.name}"', f".{cls.name}'", f':{cls.name}"', f":{cls.name}'")
-        return any(end in module.facts.text for module in self._modules for end in ends)
+        near = self._modules.mentioning(cls.name)
+        return any(end in module.facts.text for module in near for end in ends)
 
     def is_task(self, function: Function) -> bool:
         """Whether a function is decorated as a Ray task."""
@@ -87,13 +86,11 @@ class Actors:
 
     def _definitions(self, name: str) -> Iterator[Function]:
         pattern = re.compile(rf"\bdef\s+{re.escape(name)}\s*\(")
-        for module in self._modules:
-            if name in module.facts.text and pattern.search(module.facts.text):
-                for unit in module.facts.all_units():
-                    if pattern.search(unit.text):
-                        for function in self.functions_in(module, unit):
-                            if function.name == name:
-                                yield function
+        for module, unit in self._modules.units_mentioning(name):
+            if pattern.search(unit.text):
+                for function in self.functions_in(module, unit):
+                    if function.name == name:
+                        yield function
 
     def functions_in(self, module: Module, unit: Unit) -> Iterator[Function]:
         """Yields the functions that a unit defines, methods of classes inside it too."""
@@ -102,9 +99,8 @@ class Actors:
     # -- actor classes ------------------------------------------------------------------
 
     def _decorated(self, module: Module) -> Iterator[Entity]:
-        for unit in module.facts.all_units():
-            text = unit.text
-            if not _DECORATED.search(text):
+        for unit in module.facts.units_with("remote"):
+            if not _DECORATED.search(unit.text):
                 continue
             scope = self._finder.scope_of(module, unit)
             for holder, node in _classes(unit.statements, scope):
@@ -141,8 +137,8 @@ class Actors:
     def _anywhere(self, name: str) -> Iterator[Entity]:
         """Classes of this name in any module: an import inside a function is not resolved."""
         pattern = re.compile(rf"^class {re.escape(name)}\b", re.MULTILINE)
-        for module in self._modules:
-            if name in module.facts.text and pattern.search(module.facts.text):
+        for module in self._modules.mentioning(name):
+            if pattern.search(module.facts.text):
                 yield from self._resolver.name(name, module)
 
 

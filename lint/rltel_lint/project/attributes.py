@@ -242,19 +242,13 @@ class Attributes:
 
     def _used(self, constant: str) -> bool:
         """Whether a constant is used beside its definition, imports and ``__all__``."""
-        word = re.compile(rf"\b{re.escape(constant)}\b")
-        for module in self._modules:
-            if constant not in module.facts.text:
-                continue
-            for unit in module.facts.all_units():
-                if not word.search(unit.text):
-                    continue
-                for _, statement in self._uses.statements(module, unit):
-                    for node in own_nodes(statement):
-                        named = isinstance(node, n.Name) and node.id == constant
-                        named |= isinstance(node, n.Attribute) and node.attr == constant
-                        if named and not self._uses.is_target(node, statement):
-                            return True
+        for module, unit in self._modules.units_mentioning(constant):
+            for _, statement in self._uses.statements(module, unit):
+                for node in own_nodes(statement):
+                    named = isinstance(node, n.Name) and node.id == constant
+                    named |= isinstance(node, n.Attribute) and node.attr == constant
+                    if named and not self._uses.is_target(node, statement):
+                        return True
         return False
 
     def _built(self, name: str) -> bool:

@@ -103,7 +103,4 @@ class CallerFinder:
 
     def _named_in_a_string(self, name: str) -> bool:
         """Whether a string names it, as ``getattr`` and dispatch by name do."""
-        return any(
-            f'"{name}"' in module.facts.text or f"'{name}'" in module.facts.text
-            for module in self._modules
-        )
+        return bool(self._modules.mentioning(f'"{name}"') or self._modules.mentioning(f"'{name}'"))

@@ -96,18 +96,19 @@ class CallFinder:
     ) -> Iterator[tuple[Module, Unit, frozenset[str]]]:
         wanted = [(word,) if isinstance(word, str) else word for word in words]
         for module, here in self._words_by_module(wanted).items():
-            for unit in module.facts.all_units():
-                if not here.isdisjoint(unit.words):
-                    yield module, unit, here
+            for unit in module.facts.units_with_any(here):
+                yield module, unit, here
 
     def _words_by_module(self, wanted: list[Words]) -> dict[Module, frozenset[str]]:
         """The words and their aliases in each module, with those that it imports from others."""
         found: dict[Module, frozenset[str]] = {}
         todo: list[tuple[Module, set[str]]] = []
-        for module in self._modules:
-            last = {group[-1] for group in wanted if module.facts.mentions(group)}
-            if last:
-                todo.append((module, last))
+        starts: dict[Module, set[str]] = {}
+        for group in wanted:
+            for module in self._modules.mentioning(group[-1]):
+                if module.facts.mentions(group):
+                    starts.setdefault(module, set()).add(group[-1])
+        todo.extend(starts.items())
         while todo:
             module, words = todo.pop()
             known = found.get(module, frozenset())
@@ -129,8 +130,8 @@ class CallFinder:
             pattern = _named_as_a_whole(word)
             if not pattern.search(module.facts.text):
                 continue
-            for unit in module.facts.all_units():
-                if word in unit.words and pattern.search(unit.text):
+            for unit in module.facts.units_with(word):
+                if pattern.search(unit.text):
                     for alias in _aliases(unit, word):
                         if alias not in here:
                             here.add(alias)
@@ -148,10 +149,9 @@ class CallFinder:
         stem = re.escape(module.name.rpartition(".")[2])
         source = re.compile(rf"\b{stem}\b|\bfrom\s+\.+\s+import\b")
         mention = _any_of(made)
-        for other in self._modules:
+        near = {m for text in (*made, "import *") for m in self._modules.mentioning(text)}
+        for other in near - {module}:
             text = other.facts.text
-            if other is module or not any(word in text for word in (*made, "import *")):
-                continue
             words = set(made) if "import *" in text else set(mention.findall(text))
             if words and source.search(text):
                 yield other, words

@@ -152,7 +152,7 @@ class CarrierFacts:
 
     @cached_property
     def _has_remote_code(self) -> bool:
-        return any("remote" in m.facts.text and "ray" in m.facts.text for m in self._modules)
+        return any("ray" in m.facts.text for m in self._modules.mentioning("remote"))
 
     def _is_wrapped_task(self, function: Function) -> bool:
         return f"remote({function.name})" in function.module.facts.text
@@ -221,8 +221,8 @@ class CarrierFacts:
         mentioned = re.compile(rf"\.{word}\b(?!\s*\()|[\"']{word}[\"']")
         return any(
             mentioned.search(module.facts.text)
-            for module in self._modules
-            if method.name in module.facts.text and not self.is_library(module)
+            for module in self._modules.mentioning(method.name)
+            if not self.is_library(module)
         )
 
     @staticmethod

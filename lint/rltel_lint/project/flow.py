@@ -8,14 +8,15 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from functools import cached_property
 
 from rltel_lint.facts import nodes as n
+from rltel_lint.facts.source import Unit
 from rltel_lint.project.binding import init_of
 from rltel_lint.project.calls import CallFinder, CallSite
 from rltel_lint.project.invocations import Invocations
 from rltel_lint.project.model import Class, Function, Module, Scope, own_nodes
 from rltel_lint.project.modules import ModuleTable
+from rltel_lint.project.occurrences import occurrences
 from rltel_lint.project.resolve import External, Resolver
 from rltel_lint.project.uses import Uses
 from rltel_lint.vocabulary.model import KnownCall, means
@@ -55,6 +56,7 @@ class Flow:
         self._leading: dict[int, Mapping[str, int]] = {}  # kept, so that no id is used twice
         self._calls: dict[n.Stmt, list[n.Call]] = {}
         self._originals: dict[Module, dict[str, str]] = {}
+        self._callers_by_word: dict[str, frozenset[str]] = {}
 
     # -- direct uses --------------------------------------------------------------------
 
@@ -68,19 +70,17 @@ class Flow:
         if not known:
             return found
         words = {call.name.rpartition(".")[2] for call in known}
+        near = {module for word in words for module in self._modules.mentioning(word)}
         for module in self._modules:
-            text = module.facts.text
-            if not any(word in text for word in words) or self._is_library(module):
+            if module not in near or self._is_library(module):
                 continue
-            here = words | _aliases(words, text)
-            pattern = re.compile(rf"\b(?:{'|'.join(map(re.escape, sorted(here)))})\b")
-            for unit in module.facts.all_units():
-                if pattern.search(unit.text):
-                    for scope, statement in self._uses.statements(module, unit):
-                        for node in own_nodes(statement):
-                            if _last(node) in here and self.means(node, scope, known):
-                                assert isinstance(node, n.Expr)
-                                found.append((scope, statement, node))
+            here = words.union(*(module.facts.aliases.get(word, ()) for word in words))
+            for unit in module.facts.units_with_any(here):
+                for scope, statement in self._uses.statements(module, unit):
+                    for node in own_nodes(statement):
+                        if _last(node) in here and self.means(node, scope, known):
+                            assert isinstance(node, n.Expr)
+                            found.append((scope, statement, node))
         return found
 
     def means(self, node: n.Node, scope: Scope, known: Iterable[KnownCall]) -> KnownCall | None:
@@ -117,33 +117,32 @@ class Flow:
         level = {goal.name for goal in goals} - {"__init__"} | set(words)
         level |= {g.owner.name for g in goals if g.name == "__init__" and g.owner is not None}
         for distance in range(1, _DEPTH + 1):
-            above = {name for word in level for name in self._callers_by_word.get(word, ())}
+            above = {name for word in level for name in self._callers_of(word)}
             level = above - found.keys()
             found.update(dict.fromkeys(level, distance))
             level.discard("__init__")
         return found
 
-    @cached_property
-    def _callers_by_word(self) -> dict[str, set[str]]:
-        """For every word that is called or passed on, the functions whose text does so."""
-        found: dict[str, set[str]] = {}
-        for module in self._modules:
-            if self._is_library(module):
-                continue
-            aliases = dict(_ALIAS.findall(module.facts.text))
-            originals = {alias: name for name, alias in aliases.items()}
-            holders = {inner: unit for unit in module.facts.units for inner in unit.members}
-            for unit in module.facts.all_units():
-                text = unit.text
-                defined = {*unit.binds, *_DEFINED.findall(text)}
-                if "__init__" in defined and unit in holders:
-                    defined |= holders[unit].binds  # what constructs the class runs it
-                words = set(_WORD.findall(text))
-                if "@" in text:
-                    words.update(_DECORATES.findall(text))
-                for word in words:
-                    found.setdefault(originals.get(word, word), set()).update(defined)
-        return found
+    def _callers_of(self, word: str) -> frozenset[str]:
+        """The functions whose text calls a name, or passes it on."""
+        known = self._callers_by_word.get(word)
+        if known is None:
+            found: set[str] = set()
+            for module in self._modules.mentioning(word):
+                if not self._is_library(module):
+                    here = module.facts.aliases.get(word, frozenset()) | {word}
+                    for unit in module.facts.units_with_any(here):
+                        if any(_is_handed_on(name, unit.text) for name in here):
+                            found |= self._defined(unit, module)
+            known = self._callers_by_word[word] = frozenset(found)
+        return known
+
+    def _defined(self, unit: Unit, module: Module) -> set[str]:
+        defined = {*unit.binds, *_DEFINED.findall(unit.text)}
+        if unit.indented and "__init__" in defined:
+            holder = next(one for one in module.facts.units if unit in one.members)
+            defined |= holder.binds  # what constructs the class runs it
+        return defined
 
     def steps(self, function: Function, leading: Mapping[str, int]) -> list[Step]:
         """Returns what a function calls, or passes on to be called, in its own process.
@@ -244,16 +243,18 @@ class Flow:
 
 
 _DEFINED = re.compile(r"\bdef\s+(\w+)")
-_WORD = re.compile(r"([A-Za-z_]\w*)[\"']?\s*(?:[(),]|\.remote\b|\.options\b)")
-"""What is called or passed on, as a name or in quotes, and much that is not."""
-_DECORATES = re.compile(r"@(?:\w+\.)*(\w+)")
+_DECORATES = re.compile(r"@(?:\w+\.)*$")
+_HANDED_ON = re.compile(r"[\"']?\s*(?:[(),]|\.remote\b|\.options\b)")
+"""What follows a name, or one in quotes, that is called or passed on; and much that is not."""
 _ALIAS = re.compile(r"\b(\w+)\s+as\s+(\w+)")
 
 
-def _aliases(words: Iterable[str], text: str) -> set[str]:
-    return {
-        alias for word in words for alias in re.findall(rf"\b{re.escape(word)}\s+as\s+(\w+)", text)
-    }
+def _is_handed_on(name: str, text: str) -> bool:
+    """Whether a text calls a name, passes it on, or decorates with it."""
+    return any(
+        _HANDED_ON.match(text, end) or _DECORATES.search(text[max(start - 99, 0) : start])
+        for start, end in occurrences(name, text)
+    )
 
 
 def _last(node: n.Node) -> str:

@@ -87,10 +87,8 @@ class StartsAtImport:
         """Statements that do no more than to call a function of the project which starts it."""
         leading = self._flow.leading(inside)
         for module in self._modules:
-            if not leading.keys() & module.facts.words:
-                continue
-            for unit in module.facts.all_units():
-                if _defines(unit) or not leading.keys() & unit.words:
+            for unit in module.facts.units_with_any(leading.keys() & module.facts.words):
+                if _defines(unit):
                     continue
                 for statement in run_at_import(unit.statements):
                     if isinstance(statement, n.ExprStmt) and isinstance(statement.value, n.Call):

@@ -96,8 +96,8 @@ class ImportGraph:
     def importer(self, wanted: Module) -> tuple[Module, n.Import] | None:
         """Returns one place where a module is imported, ``None`` if nothing here imports it."""
         last = wanted.name.rpartition(".")[2]
-        for module in self._modules:
-            if module is not wanted and last in module.facts.words:
+        for module in self._modules.mentioning(last):
+            if module is not wanted:
                 node = self.loads(module).get(wanted)
                 if node is not None:
                     return module, node

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from functools import cache
 
 from rltel_lint.facts import nodes as n
 from rltel_lint.facts.source import Unit
 from rltel_lint.project.calls import CallFinder, CallSite
 from rltel_lint.project.model import Class, Function, Module
 from rltel_lint.project.modules import ModuleTable
+from rltel_lint.project.occurrences import occurrences
 from rltel_lint.project.resolve import External, Instance, Resolver
+
+_CALLS = re.compile(r"\s*(?:\(|\.remote\b|\.options\b)")
 
 
 class Invocations:
@@ -63,15 +65,11 @@ class Invocations:
         return known
 
     def _units_calling(self, name: str) -> Iterator[tuple[Module, Unit]]:
-        for module in self._modules:
-            if name not in module.facts.words:
-                continue
+        for module in self._modules.mentioning(name):
             words = _words(module, name)
-            pattern = _pattern(words)
-            if pattern.search(module.facts.text):
-                for unit in module.facts.all_units():
-                    if not words.isdisjoint(unit.words) and pattern.search(unit.text):
-                        yield module, unit
+            for unit in module.facts.units_with_any(words):
+                if any(_is_called(word, unit.text) for word in words):
+                    yield module, unit
 
     def _calls(self, site: CallSite, target: Function | Class, loose: bool) -> bool:
         if target in self._finder.called(site):
@@ -94,9 +92,7 @@ class Invocations:
         if known is None:
             pattern = re.compile(rf"\bdef\s+{re.escape(name)}\b")
             known = self._definitions[name] = sum(
-                len(pattern.findall(module.facts.text))
-                for module in self._modules
-                if name in module.facts.text
+                len(pattern.findall(module.facts.text)) for module in self._modules.mentioning(name)
             )
         return known
 
@@ -115,7 +111,9 @@ def _last_name(func: n.Expr) -> str:
     return func.id if isinstance(func, n.Name) else ""
 
 
-@cache
-def _pattern(words: frozenset[str]) -> re.Pattern[str]:
-    either = "|".join(re.escape(word) for word in sorted(words))
-    return re.compile(rf"(?<!def )(?<!class )\b(?:{either})\b\s*(?:\(|\.remote\b|\.options\b)")
+def _is_called(word: str, text: str) -> bool:
+    """Whether a text calls a name, in this process or through Ray."""
+    return any(
+        _CALLS.match(text, end) and not text.endswith(("def ", "class "), 0, start)
+        for start, end in occurrences(word, text)
+    )

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from collections.abc import Iterator, Mapping
 from functools import cached_property
 
-from rltel_lint.facts.source import SourceFacts
+from rltel_lint.facts.source import SourceFacts, Unit
 from rltel_lint.project.model import Module
 
+_WHOLE = re.compile(r"(?<=\W)[^\W\d]\w*(?=\W)")
+"""Names that are whole within a text, whatever stands around the text."""
 _SOURCE_FOLDERS = ("src/", "lib/", "python/", "lint/")
 
 
@@ -31,6 +34,32 @@ class ModuleTable:
 
     def __iter__(self) -> Iterator[Module]:
         return iter(self.modules.values())
+
+    @cached_property
+    def _by_word(self) -> dict[str, list[Module]]:
+        found: dict[str, list[Module]] = {}
+        for module in self.modules.values():
+            for word in module.facts.words:
+                found.setdefault(word, []).append(module)
+        return found
+
+    def mentioning(self, text: str) -> list[Module]:
+        """Returns the modules whose text has this: a name as a whole, anything else anywhere."""
+        if text.isidentifier():
+            return self._by_word.get(text, [])
+        whole = [self._by_word.get(word, []) for word in _WHOLE.findall(text)]
+        candidates = min(whole, key=len) if whole else self.modules.values()
+        return [module for module in candidates if text in module.facts.text]
+
+    def units_mentioning(self, text: str) -> Iterator[tuple[Module, Unit]]:
+        """Yields the units whose text has this, as :meth:`mentioning` does."""
+        for module in self.mentioning(text):
+            if text.isidentifier():
+                yield from ((module, unit) for unit in module.facts.units_with(text))
+            else:
+                for unit in module.facts.all_units():
+                    if text in unit.text:
+                        yield module, unit
 
     def _add(self, path: str, sources: Mapping[str, SourceFacts]) -> None:
         folder, _, file = path.rpartition("/")

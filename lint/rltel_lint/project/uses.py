@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -99,10 +98,8 @@ class Uses:
             for function in with_nested(scope):
                 yield from ((function, statement) for statement in function.paths)
             return
-        word = re.compile(rf"\b{re.escape(name)}\b")
-        for unit in scope.module.facts.all_units():
-            if word.search(unit.text):
-                yield from self.statements(scope.module, unit)
+        for unit in scope.module.facts.units_with(name):
+            yield from self.statements(scope.module, unit)
 
     def of_attribute(self, attr: str) -> list[Use]:
         """Returns every ``x.attr`` of the project, read or stored."""
@@ -112,16 +109,12 @@ class Uses:
         return known
 
     def _of_attribute(self, attr: str) -> Iterator[Use]:
-        word = re.compile(rf"\.{re.escape(attr)}\b")
-        for module in self._modules:
-            if f".{attr}" not in module.facts.text:
-                continue
-            for unit in module.facts.all_units():
-                if f".{attr}" in unit.text and word.search(unit.text):
-                    for scope, statement in self.statements(module, unit):
-                        for node in own_nodes(statement):
-                            if isinstance(node, n.Attribute) and node.attr == attr:
-                                yield Use(node, scope, statement)
+        for module, unit in self._modules.units_mentioning(attr):
+            if f".{attr}" in unit.text:
+                for scope, statement in self.statements(module, unit):
+                    for node in own_nodes(statement):
+                        if isinstance(node, n.Attribute) and node.attr == attr:
+                            yield Use(node, scope, statement)
 
     def everywhere(self, name: str, scope: Scope) -> Iterator[Use]:
         """Yields the uses of a name in all of the project: in other modules and classes too."""
@@ -138,11 +131,11 @@ class Uses:
 
     def _importers(self, name: str, module: Module) -> Iterator[tuple[Module, str]]:
         """The modules that import a name of a module, and what they call it."""
-        for other in self._modules:
-            if other is module or name not in other.facts.text:
+        for other in self._modules.mentioning(name):
+            if other is module:
                 continue
-            for unit in other.facts.units:
-                if name in unit.text and "import" in unit.text:
+            for unit in other.facts.units_with(name):
+                if "import" in unit.text and not unit.indented:
                     for statement in unit.statements:
                         if isinstance(statement, n.Import) and statement.module is not None:
                             for original, bound in statement.names:

@@ -219,7 +219,8 @@ class KeyFlow:
 
     def _is_iterated(self, cls: Class) -> bool:
         loop = re.compile(rf"\bin (?:list\()?(?:\w+\.)*{re.escape(cls.name)}\b")
-        return any(loop.search(module.facts.text) for module in self._modules)
+        near = self._modules.mentioning(cls.name)
+        return any(loop.search(module.facts.text) for module in near)
 
     def _default(self, parent: n.Parameter, use: Use) -> Step:
         statement = use.statement
@@ -327,8 +328,7 @@ class KeyFlow:
     def dumps(self) -> bool:
         """Whether the project turns objects into mappings somewhere."""
         if self._dumps is None:
-            texts = (module.facts.text for module in self._modules)
-            self._dumps = any(word in text for text in texts for word in (*_DUMPING, "TypedDict"))
+            self._dumps = any(map(self._modules.mentioning, (*_DUMPING, "TypedDict")))
         return self._dumps
 
 

@@ -72,9 +72,8 @@ class Mentions:
                         yield Use(node, scope, statement)
 
     def _is_spelled(self, piece: str) -> bool:
-        return any(
-            f'"{piece}"' in module.facts.text or f"'{piece}'" in module.facts.text
-            for module in self._modules
+        return bool(
+            self._modules.mentioning(f'"{piece}"') or self._modules.mentioning(f"'{piece}'")
         )
 
     def _statements(self, pattern: re.Pattern[str], word: str) -> Iterator[tuple[Scope, n.Stmt]]:
@@ -82,9 +81,8 @@ class Mentions:
             yield from self._uses.statements(module, unit)
 
     def _units(self, pattern: re.Pattern[str], word: str) -> Iterator[tuple[Module, Unit]]:
-        for module in self._modules:
-            text = module.facts.text
-            if word in text and pattern.search(text):
+        for module in self._modules.mentioning(word) if word else self._modules:
+            if pattern.search(module.facts.text):
                 for unit in module.facts.all_units():
                     if word in unit.text and pattern.search(unit.text):
                         yield module, unit
