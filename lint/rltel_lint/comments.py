@@ -23,9 +23,9 @@ _NOQA = re.compile(r"# noqa(?::\s?(?P<codes>[a-z]+[0-9]+(?:[,\s]*[a-z]+[0-9]+)*)
 _NOQA_FILE = re.compile(r"\s*(?P<text># flake8[:=]\s*noqa)", re.IGNORECASE)
 _LINE_END = re.compile(r"\r\n|\r|\n")
 
-# A comment in Markdown, MDX and reStructuredText.
+# A comment in Markdown, MDX, reStructuredText, YAML and TOML.
 _DOCUMENT = re.compile(
-    r"(?:<!--|\{/\*|^\s*\.\.)\s*rltel:\s*ignore\b"
+    r"(?:<!--|\{/\*|^\s*\.\.|(?:^|(?<=\s))#)\s*rltel:\s*ignore\b"
     r"(?:\s+(?P<codes>RLT[0-9]+(?:[,\s]+RLT[0-9]+)*)\b)?.*?(?:-->|\*/\}|$)"
 )
 _SEPARATOR = re.compile(r"[,\s]+")
