@@ -9,7 +9,7 @@ from rltel_lint.facts import nodes as n
 from rltel_lint.findings import Finding
 from rltel_lint.project.calls import CallSite
 from rltel_lint.project.handles import IsGate, Reads, ends, escapes, leaks, unguarded_use
-from rltel_lint.project.model import Function, own_nodes
+from rltel_lint.project.model import Function, Module, own_nodes
 from rltel_lint.project.spans import is_context_manager
 from rltel_lint.rules.base import Rule
 from rltel_lint.rules.offers import guard_none
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from rltel_lint.project.linked import Project
     from rltel_lint.project.spans import SpanSite
 
+_SETS = {"set_attribute", "set_attributes", "add_event", "record_exception", "set_status"}
 _TRANSPARENT = {
     *("staticmethod", "classmethod", "override", "final", "abstractmethod", "method", "remote"),
     *("accepts_trace_context", "traced_remote_call"),
@@ -99,7 +100,7 @@ class SpanNotEnded(Rule):
         """Yields one finding for each such span, with all ways out."""
         for site in project.spans.opening():
             function = site.function
-            if site.use != "start" or function is None:
+            if site.use != "start":
                 continue
             if isinstance(site.at.statement, n.ExprStmt):
                 if site.at.statement.value is site.at.call:
@@ -110,6 +111,14 @@ class SpanNotEnded(Rule):
                     )
                 continue
             name = _bound_at(site)
+            if function is None:
+                if name and _never_ended(project, name, site):
+                    yield self.finding(
+                        site.place,
+                        f'span "{_name(site)}" is never ended, so it is never exported; end {name} '
+                        "in a finally",
+                    )
+                continue
             if not name or escapes(name, function, _reader(project, function)):
                 continue
             ways = leaks(name, site.at.statement, function)
@@ -128,6 +137,19 @@ class SpanNotEnded(Rule):
                     if way.at is not site.at.statement and not isinstance(way.at, n.FunctionDef)
                 ],
             )
+
+
+def _never_ended(project: Project, name: str, site: SpanSite) -> bool:
+    """Whether a module holds a span and does no more than to set something on it."""
+    if not isinstance(site.at.scope, Module):
+        return False
+    for use in project.uses.everywhere(name, site.at.scope):
+        if project.uses.is_target(use.node, use.statement):
+            continue
+        holder = project.uses.parent(use.node, use.statement)
+        if not isinstance(holder, n.Attribute) or holder.attr not in _SETS:
+            return False
+    return True
 
 
 def _reader(project: Project, scope: Function) -> Reads:

@@ -46,6 +46,35 @@ _ENDED = {
             work()
             span.end()
         """,
+    "of a script, never": """
+        root = tracer.start_span("rl.job")  # <- RLT407
+        root.set_attribute("rl.k", 1)
+        work()
+        """,
+    "of a script, dropped": """
+        tracer.start_span("rl.job")  # <- RLT407
+        work()
+        """,
+    "of a script, ended": """
+        root = tracer.start_span("rl.job")
+        work()
+        root.end()
+        """,
+    "of a script, ended in a function": """
+        root = tracer.start_span("rl.job")
+
+        def stop():
+            root.end()
+        """,
+    "of a script, handed on": """
+        root = tracer.start_span("rl.job")
+        work(root)
+        """,
+    "of a script, used as a context": """
+        root = tracer.start_span("rl.job")
+        with root:
+            work()
+        """,
     "finally": """
         def f():
             span = tracer.start_span("rl.a")
