@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import logging
 import sys
 from collections.abc import Iterator
@@ -24,8 +25,13 @@ def _unpatched() -> Iterator[None]:
         contrib._State.is_patched = False
 
 
-async def request_twice() -> list[str | None]:
-    """Return the trace headers that a server got."""
+async def request_twice(*, instrument_late: bool = False) -> list[str | None]:
+    """Return the trace headers that a server got.
+
+    Args:
+        instrument_late: Whether both requests use one session that is made before aiohttp is
+            instrumented; otherwise each has one of its own.
+    """
     seen: list[str | None] = []
 
     async def answer(request: web.Request) -> web.Response:
@@ -39,9 +45,15 @@ async def request_twice() -> list[str | None]:
     site = web.TCPSite(runner, "127.0.0.1", 0)
     await site.start()
     host, port = runner.addresses[0][:2]
+    early = aiohttp.ClientSession() if instrument_late else None
+    if instrument_late:
+        assert contrib.instrument_aiohttp_client() is True
     for _ in range(2):
-        async with aiohttp.ClientSession() as session, session.get(f"http://{host}:{port}/"):
-            pass
+        async with contextlib.AsyncExitStack() as stack:
+            session = early or await stack.enter_async_context(aiohttp.ClientSession())
+            await stack.enter_async_context(session.get(f"http://{host}:{port}/"))
+    if early is not None:
+        await early.close()
     await runner.cleanup()
     return seen
 
@@ -56,6 +68,12 @@ def test_each_request_is_one_span_and_carries_the_trace(
     assert len(spans) == 2
     ids = [format(span.get_span_context().span_id, "016x") for span in spans]
     assert [header.split("-")[2] for header in headers if header] == ids
+
+
+def test_a_session_made_before_stays_as_it_is(rl_telemetry_capture: CapturedTelemetry) -> None:
+    assert asyncio.run(request_twice(instrument_late=True)) == [None, None]
+    assert rl_telemetry_capture.spans == []
+    assert None not in asyncio.run(request_twice())
 
 
 def test_a_coarser_preset_leaves_aiohttp_alone(rl_telemetry_capture: CapturedTelemetry) -> None:
