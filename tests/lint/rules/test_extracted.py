@@ -139,6 +139,15 @@ _CASES = {
             parent = TraceContextTextMapPropagator().extract(headers)
             work(parent)
         """,
+    "the global propagator": """
+        def serve(headers):
+            parent = propagate.get_global_textmap().extract(headers)  # <- RLT308
+            work()
+        """,
+    "the global propagator, returned": """
+        def parent_of(headers):
+            return propagate.get_global_textmap().extract(headers)
+        """,
     "another extract": """
         def serve(archive, folder):
             archive.extract("member", folder)
