@@ -1,6 +1,6 @@
-"""What a query of a dashboard asks for: series, labels, attributes and names of spans.
+"""What a query asks for: series, labels, attributes and names of spans.
 
-One reader serves PromQL, TraceQL and SQL, because a dashboard does not say which it is: names
+One reader serves PromQL, TraceQL and SQL, because nothing says which it is: names
 of series and labels are words, names of spans are quoted beside an operator. What is not
 understood yields nothing.
 
@@ -12,11 +12,11 @@ https://grafana.com/docs/grafana/latest/datasources/prometheus/template-variable
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
-from rltel_lint.facts.entries import PADDING, DataValue
+from rltel_lint.facts.entries import PADDING
 from rltel_lint.findings import Place
 
 Kind = Literal["series", "label", "span", "span pattern"]
@@ -78,26 +78,31 @@ class _Token(NamedTuple):
         return inner if self.text[0] == "`" else _ESCAPED.sub(r"\1", inner)
 
 
-def read_query(value: DataValue) -> Iterator[Asked]:
-    """Yields what a query asks for, in order.
+At = Callable[[int, int], Place]
+"""Gives the place of a part of a query, from its offsets."""
+
+
+def read_query(text: str, at: At, *, sql: bool = False) -> Iterator[Asked]:
+    """Yields what a query asks for.
 
     Args:
-        value: The query.
+        text: The query.
+        at: Gives the place of a part of it.
+        sql: Whether it is SQL, in which words are not names of series.
     """
-    reader = _Reader(value)
-    sql = value.key.rpartition(".")[2] == "rawSql"
+    reader = _Reader(text, at)
     yield from reader.compared()
     if not sql:
         yield from reader.named()
 
 
 class _Reader:
-    def __init__(self, value: DataValue) -> None:
-        self._value = value
-        self._tokens = list(_tokens(value.text))
+    def __init__(self, text: str, at: At) -> None:
+        self._at = at
+        self._tokens = list(_tokens(text))
 
     def _asked(self, kind: Kind, token: _Token, text: str, series: str = "") -> Asked:
-        return Asked(kind, _HOLE.sub("**", text), self._value.at(token.start, token.end), series)
+        return Asked(kind, _HOLE.sub("**", text), self._at(token.start, token.end), series)
 
     def compared(self) -> Iterator[Asked]:
         """Yields what a label that names spans is compared with."""

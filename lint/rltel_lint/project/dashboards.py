@@ -1,4 +1,4 @@
-"""What dashboards ask for, and the spelling that a name has there.
+"""What dashboards and queries in documents ask for, and the spelling that a name has there.
 
 An exporter to Prometheus turns what is no letter, digit or underscore into underscores and
 puts the unit, and what kind of series it is, behind the name. Source:
@@ -8,11 +8,12 @@ https://opentelemetry.io/docs/specs/otel/compatibility/prometheus_and_openmetric
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from functools import cached_property
 
-from rltel_lint.facts.entries import DocumentFacts
-from rltel_lint.facts.queries import Asked, Kind, read_query
+from rltel_lint.facts.entries import CodeFence, DataValue, DocumentFacts, Mention
+from rltel_lint.facts.queries import Asked, At, Kind, read_query
+from rltel_lint.findings import Place
 
 _UNITS = (
     *("seconds", "milliseconds", "microseconds", "nanoseconds", "minutes", "hours", "days"),
@@ -25,6 +26,9 @@ _TOTAL = re.compile(r"_total$")
 _RATE = re.compile(r"_per_[a-z]+$")
 _UNIT = re.compile(rf"_(?:{'|'.join(_UNITS)})$")
 _ENDINGS = (_KINDS, _TOTAL, _RATE, _UNIT)
+_QUERY = re.compile(r"\{[^{}]*(?:[!=]=?|[=!]~)\s*[\"'`\d\w][^{}]*\}")
+"""What in running text is surely a query: a selection with a comparison."""
+_LANGUAGES = frozenset({"promql", "traceql"})
 _OTHER = re.compile(r"[^A-Za-z0-9_:*]+|__+")
 
 
@@ -65,13 +69,7 @@ class Dashboards:
     @cached_property
     def asked(self) -> tuple[Asked, ...]:
         """Everything that queries ask for, in order of the files."""
-        return tuple(
-            one
-            for facts in self._documents
-            for value in facts.values
-            if value.key.rpartition(".")[2] in _keys(facts.path)
-            for one in read_query(value)
-        )
+        return tuple(one for facts in self._documents for one in _asked(facts))
 
     def own(self, kind: Kind) -> list[Asked]:
         """Returns what is asked for of one kind and is the project's own by its prefix."""
@@ -86,6 +84,38 @@ class Dashboards:
     def names(self) -> frozenset[str]:
         """All names that are asked for, as written."""
         return frozenset(one.text for one in self.asked)
+
+
+def _asked(facts: DocumentFacts) -> Iterator[Asked]:
+    """Yields what a dashboard, a rule file or a page asks for."""
+    keys = _keys(facts.path) if facts.values else ()
+    for value in facts.values:
+        key = value.key.rpartition(".")[2]
+        if key in keys:
+            yield from read_query(value.text, value.at, sql=key == "rawSql")
+    for mention in facts.mentions:
+        if not mention.negated and _QUERY.search(mention.text):
+            yield from read_query(mention.text, _in_span(mention))
+    for fence in facts.fences:
+        if fence.language in _LANGUAGES:
+            yield from read_query(fence.text, _in_fence(fence))
+
+
+def _in_span(mention: Mention) -> At:
+    place = mention.place
+    if place.end_column - place.column == len(mention.text):
+        return DataValue("", mention.text, place).at
+    return lambda start, end: place  # with escapes: the whole of it
+
+
+def _in_fence(fence: CodeFence) -> At:
+    def at(start: int, end: int) -> Place:
+        before = fence.text[:start]
+        line = fence.place.line + before.count("\n")
+        column = fence.place.column + start - before.rfind("\n") - 1
+        return Place(fence.place.path, line, column, line, column + end - start)
+
+    return at
 
 
 def _keys(path: str) -> frozenset[str]:

@@ -1,4 +1,4 @@
-"""Dashboards: the spans, series and labels that their queries ask for exist."""
+"""Queries, in dashboards and documents: the spans, series and labels that they ask for exist."""
 
 from __future__ import annotations
 
@@ -32,16 +32,17 @@ class QueriedSpanNotEmitted(Rule):
     """After a span is renamed, a dashboard that asks for the old name shows an empty panel, and
     that looks like a quiet system.
 
-    Ask for the name that the code emits. Read are the queries of `**/dashboards/**/*.json`, or of
-    what `dashboards` in the configuration lists: names in quotes that `name`, `span_name` and the
-    like are compared with, in TraceQL, PromQL and SQL. A regular expression has to match some
-    span in each of its alternatives. What begins with another prefix than the project's own is
-    left alone.
+    Ask for the name that the code emits. Read are the queries of dashboards
+    (`**/dashboards/**/*.json`, or what `dashboards` in the configuration lists) and those in
+    documents: code spans with a selection in braces, and blocks of `traceql` and `promql`. What
+    counts are names in quotes that `name`, `span_name` and the like are compared with. A regular
+    expression has to match some span in each of its alternatives. What begins with another prefix
+    than the project's own is left alone.
     """
 
     code = "RLT108"
     name = "queried-span-not-emitted"
-    summary = "a dashboard asks for a span that no code emits"
+    summary = "a query asks for a span that no code emits"
     bad = r"""
         --- train.py
         from rl_telemetry.instrumentation import managed_span
@@ -99,7 +100,7 @@ class QueriedSpanNotEmitted(Rule):
                 hint = f'did you mean "{near}"?' if near else "correct or remove the query"
                 yield self.finding(
                     one.place,
-                    f'the dashboard asks for span "{what}", which nothing emits; {hint}',
+                    f'the query asks for span "{what}", which nothing emits; {hint}',
                     [(known[near], f'"{near}" is emitted here')] if near else (),
                 )
 
@@ -117,7 +118,7 @@ class QueriedSeriesNotRecorded(Rule):
 
     code = "RLT508"
     name = "queried-series-not-recorded"
-    summary = "a dashboard asks for a series that nothing records"
+    summary = "a query asks for a series that nothing records"
     bad = """
         --- metrics.py
         def instruments(meter):
@@ -173,7 +174,7 @@ class QueriedSeriesNotRecorded(Rule):
                 hint = f'did you mean "{known[original][0]}"?'
             yield self.finding(
                 one.place,
-                f'the dashboard asks for series "{one.text}", which nothing records; {hint}',
+                f'the query asks for series "{one.text}", which nothing records; {hint}',
                 [(known[original][1], "it is recorded here")] if original else (),
             )
 
@@ -189,7 +190,7 @@ class QueriedLabelNeverSet(Rule):
 
     code = "RLT704"
     name = "queried-label-never-set"
-    summary = "a dashboard asks for a label or an attribute that nothing sets"
+    summary = "a query asks for a label or an attribute that nothing sets"
     bad = r"""
         --- metrics.py
         def instruments(meter):
@@ -246,7 +247,7 @@ class QueriedLabelNeverSet(Rule):
             original = next((n for n in known if near and _dotted(project, n) == near), "")
             hint = f'did you mean "{known[original]}"?' if original else "correct the query"
             yield self.finding(
-                one.place, f'the dashboard asks for label "{one.text}", which nothing sets; {hint}'
+                one.place, f'the query asks for label "{one.text}", which nothing sets; {hint}'
             )
 
     def _respelled(self, project: Project) -> Iterator[Finding]:

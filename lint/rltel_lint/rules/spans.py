@@ -469,6 +469,7 @@ def emitted_spans(project: Project) -> dict[str, Place]:
 
 
 def is_emitted(project: Project, name: str, emitted: dict[str, Place]) -> bool:
+    """Whether a name or a pattern of one is emitted, by the project or by a library."""
     if name in emitted or project.documents.is_reserved(name):
         return True
     if any(overlap(name, display(template)) for template in emitted):

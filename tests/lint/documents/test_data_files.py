@@ -87,7 +87,7 @@ def test_a_query_keeps_its_offsets_whatever_is_escaped(before: str) -> None:
     for ascii_only in (True, False):
         text = json.dumps({"title": "x", "expr": query}, indent=1, ensure_ascii=ascii_only)
         (value,) = extract_document("dashboards/d.json", text).values
-        (asked,) = read_query(value)
+        (asked,) = read_query(value.text, value.at)
         line = text.split("\n")[asked.place.line - 1]
         assert line[asked.place.column - 1 : asked.place.end_column - 1] == "rl_queue_length"
 

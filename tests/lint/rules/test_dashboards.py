@@ -228,7 +228,7 @@ def test_a_renamed_span_is_found_where_it_is_asked_for() -> None:
     files["train.py"] = files["train.py"].replace("rl.grpo.update", "rl.grpo.policy_update")
     (finding,) = lint(files, QueriedSpanNotEmitted)
     assert finding.message == (
-        'the dashboard asks for span "rl.grpo.update", which nothing emits; '
+        'the query asks for span "rl.grpo.update", which nothing emits; '
         'did you mean "rl.grpo.policy_update"?'
     )
     line = files["dashboards/d.json"].splitlines()[finding.place.line - 1]
@@ -285,6 +285,45 @@ def test_an_alert_asks_like_a_panel() -> None:
         files["alerts.yaml"] = rules.format(query=query)
         found = lint(files, QueriedSeriesNotRecorded)
         assert [(one.place.line, one.place.column) for one in found] == [(4, 11)] * expected
+
+
+#: A text with a query that finds something; ``NAME`` stands for what is asked for.
+IN_DOCUMENTS = {
+    "a code span": 'Ask `{ name = "rl.grpo.NAME" }` for it.\n',
+    "a cell": '| I want | Query |\n|---|---|\n| it | `{ x = 1 && name = "rl.grpo.NAME" }` |\n',
+    "a cell with a bar": '| Query |\n|---|\n| `{ name =~ "rl.grpo.NAME\\|rl.idle.refill" }` |\n',
+    "a block": '```traceql\n{ x = 1\n  && name = "rl.grpo.NAME" }\n```\n',
+    "another block": '```promql\ncalls_total{span_name="rl.grpo.NAME"}\n```\n',
+}
+
+
+@pytest.mark.parametrize("what", IN_DOCUMENTS)
+def test_a_query_in_a_document_is_read(what: str) -> None:
+    for name, expected in (("update", 0), ("updates", 1)):
+        text = IN_DOCUMENTS[what].replace("NAME", name)
+        found = lint({**project(CODE), "docs/q.md": text}, QueriedSpanNotEmitted)
+        assert len(found) == expected
+        for one in found:
+            line = text.splitlines()[one.place.line - 1]
+            assert "rl.grpo.updates" in line[one.place.column - 1 : one.place.end_column]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        'The old query `{ name = "rl.grpo.updates" }` no longer exists, the span was renamed.\n',
+        '`span(name="rl.grpo.updates", color={})` is Python.\n',
+        'It was `{"name": "rl.grpo.updates"}` in JSON.\n',
+        '```python\nrows = {name == "rl.grpo.updates"}\n```\n',
+        "Series such as `rl_queue_depth` and `rl_queue_depth_total`.\n",
+    ],
+)
+def test_what_is_no_query_of_a_document_is_left_alone(text: str) -> None:
+    rules = (QueriedSpanNotEmitted, QueriedSeriesNotRecorded)
+    files = {**project(CODE), "docs/q.md": text}
+    assert lint(files, *rules) == []
+    files["docs/q.md"] += '\nAsk `{ name = "rl.grpo.updates" }`.\n'
+    assert len(lint(files, *rules)) == 1
 
 
 def test_titles_and_legends_ask_for_nothing() -> None:
