@@ -21,6 +21,7 @@ def main() -> int:
     parser.add_argument("--config", type=Path, help="a TOML file with [tool.rltel-lint]")
     parser.add_argument("--kinds", nargs="+", choices=(*KINDS, KIND), default=(*KINDS, KIND))
     parser.add_argument("--limit", type=int, default=10_000, help="mutants of each kind")
+    parser.add_argument("--name", default="", help="mutants with this text in their name only")
     parser.add_argument("--workers", type=int, default=2, help="processes")
     given = parser.parse_args()
     config = given.config
@@ -28,8 +29,8 @@ def main() -> int:
         config = here / "example.toml"
     session = open_session(Options(root=given.tree, config=config, no_cache=True))
     texts = {**session.texts.sources, **session.texts.documents}
-    report = measure(session.root, texts, session.config, given.kinds, given.limit, given.workers)
-    print(table(report))
+    kinds, limit, workers = given.kinds, given.limit, given.workers
+    print(table(measure(session.root, texts, session.config, kinds, limit, workers, given.name)))
     return 0
 
 

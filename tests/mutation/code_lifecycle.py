@@ -67,7 +67,6 @@ def kills(tree: Tree) -> Iterator[Mutant]:
                     ("direct", f"ray.kill({actor})", "import ray"),
                     ("keyword", f"ray.kill({actor}, no_restart=True)", "import ray"),
                     ("alias", f"spelled_kill({actor})", "from ray import kill as spelled_kill"),
-                    ("list", f"[ray.kill(one) for one in [{actor}]]", "import ray"),
                     ("wrapper", f"spelled_kill({actor})", _KILLER),
                 ):
                     yield in_source(
@@ -75,6 +74,13 @@ def kills(tree: Tree) -> Iterator[Mutant]:
                         [source.replace(node, text), source.at_top(top)],
                     )  # fmt: skip
                 statement = source.statement(node)
+                loop = source.parents[statement]
+                if isinstance(loop, ast.For) and source.segment(loop.target) == actor:
+                    text = f"[ray.kill({actor}) for {actor} in {source.segment(loop.iter)}]"
+                    yield in_source(
+                        "PAIR", "kill without flush, comprehension", "803", source, node.lineno,
+                        [source.replace(loop, text), source.at_top("import ray")],
+                    )  # fmt: skip
                 if isinstance(statement, ast.Expr):
                     held = source.before(statement, f"spelled = {actor}")
                     kill = source.replace(node, "ray.kill(spelled)")

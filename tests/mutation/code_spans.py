@@ -170,12 +170,16 @@ def _algorithms(tree: Tree) -> list[str]:
 
 @mutator
 def algorithms(tree: Tree) -> Iterator[Mutant]:
-    """One algorithm's name in code that several run."""
+    """One algorithm's name in code that several run.
+
+    Spans of a run or a step are left as they are: that an algorithm opens one is how it is known.
+    """
     if len(_algorithms(tree)) < 2:
         return
+    runs = {site.name for site in sites(tree) if _opens_run(tree, site)}
     for source in tree.users:
         for node in source.nodes:
-            if not isinstance(node, ast.JoinedStr) or len(node.values) < 2:
+            if not isinstance(node, ast.JoinedStr) or len(node.values) < 2 or node in runs:
                 continue
             head, value = text_of(node.values[0]), node.values[1]
             if head in tree.config.namespace and isinstance(value, ast.FormattedValue):
@@ -191,6 +195,11 @@ def algorithms(tree: Tree) -> Iterator[Mutant]:
                                 "SET", f"algorithm hard-coded, {way.how}", "107 102", source,
                                 node.lineno, way.changes, detail=new, more=way.more,
                             )  # fmt: skip
+
+
+def _opens_run(tree: Tree, site: Site) -> bool:
+    member = _member(tree, site.group)
+    return member is not None and member[2] in tree.vocabulary.lifecycle.run_groups
 
 
 @mutator

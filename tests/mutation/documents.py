@@ -117,10 +117,22 @@ def logger_keys(tree: Tree) -> Iterator[Mutant]:
             )  # fmt: skip
 
 
+def _listed(tree: Tree) -> Counter[str]:
+    """How often a name is listed in rows and in drawn trees."""
+    return Counter(
+        name for row in tree.rows if row.cells for name in _ticked(row.cells[0][1])
+    ) + Counter(
+        line.split()[-1]
+        for document in tree.documents
+        for number, line in enumerate(document.lines, 1)
+        if document.fenced.get(number) == "text" and line.strip()
+    )
+
+
 @mutator
 def removed_rows(tree: Tree) -> Iterator[Mutant]:
     """A row is gone, and the code still has what it was about."""
-    count = Counter(name for row in tree.rows if row.cells for name in _ticked(row.cells[0][1]))
+    count = _listed(tree)
     spans = {id(found[0]) for site in sites(tree) if len(found := documented(tree, site.tail)) == 1}
     metrics = {text for *_, name in series(tree) if (text := text_of(name))}
     keys = {text_of(key) for *_, key in attribute_keys(tree)}
@@ -172,14 +184,7 @@ def mentions(tree: Tree) -> Iterator[Mutant]:
 @mutator
 def reserved(tree: Tree) -> Iterator[Mutant]:
     """A document says that an emitted span is reserved, and none lists it as active."""
-    listed = Counter(
-        name for row in tree.rows if row.cells for name in _ticked(row.cells[0][1])
-    ) + Counter(
-        line.split()[-1]
-        for document in tree.documents
-        for number, line in enumerate(document.lines, 1)
-        if document.fenced.get(number) == "text" and line.strip()
-    )
+    listed = _listed(tree)
     for row in tree.rows:
         if row.cells[0][0].rstrip("s") == "span" and len(row.cells) > 2:
             names = _ticked(row.cells[0][1])

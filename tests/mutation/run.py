@@ -18,7 +18,7 @@ from rltel_lint.engine import Input, analyse
 from rltel_lint.facts.store import FactStore
 from rltel_lint.findings import Finding
 from rltel_lint.suppression import Suppressions
-from tests.mutation import (  # noqa: F401  # noqa: F401
+from tests.mutation import (  # noqa: F401
     code_carriers,
     code_lifecycle,
     code_metrics,
@@ -88,13 +88,15 @@ def _key(finding: Finding) -> Key:
     return finding.code, finding.place.path, re.sub(r":\d+|\bline \d+", "", finding.message)
 
 
-def sample(tree: Tree, kinds: Iterable[str], limit: int, seed: int = 0) -> list[Mutant]:
+def sample(
+    tree: Tree, kinds: Iterable[str], limit: int, seed: int = 0, name: str = ""
+) -> list[Mutant]:
     """Returns at most ``limit`` mutants of each kind, spread evenly over what can be done."""
     wanted = set(kinds)
     by_kind: dict[str, dict[str, list[Mutant]]] = defaultdict(lambda: defaultdict(list))
     for mutate in MUTATORS:
         for mutant in mutate(tree):
-            if mutant.kind in wanted:
+            if mutant.kind in wanted and name in mutant.name:
                 by_kind[mutant.kind][mutant.name].append(mutant)
     chosen: list[Mutant] = []
     for kind in sorted(by_kind):
@@ -181,10 +183,11 @@ def measure(
     kinds: Iterable[str],
     limit: int,
     workers: int = 2,
+    name: str = "",
 ) -> Report:
     """Samples, plants and judges."""
     started = time.perf_counter()
-    mutants = sample(Tree(texts, config), kinds, limit)
+    mutants = sample(Tree(texts, config), kinds, limit, name=name)
     report = judge(mutants, run(root, texts, config, mutants, workers))
     report.seconds = time.perf_counter() - started
     return report

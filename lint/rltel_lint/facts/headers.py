@@ -38,8 +38,10 @@ _NOUNS: dict[str, str] = {
     **dict.fromkeys(("variable", "variables", "var", "vars", "envvar"), "environment"),
     **dict.fromkeys(("type", "types", "kind", "kinds"), "type"),
     **dict.fromkeys(("unit", "units"), "unit"),
+    **dict.fromkeys(("parent", "parents"), "parent"),
     **dict.fromkeys(("name", "names", "key", "keys", "otel", "opentelemetry"), "name"),
 }
+_NO_SUBJECTS = ("type", "unit", "name", "parent")
 # Words behind the noun that do not change what the column holds.
 _TAILS = frozenset(
     {
@@ -198,7 +200,7 @@ def _noun_column(text: str) -> Column:
     if "logger" in words and words[-1] in ("key", "keys", "prefix"):
         return Column(words[-1].rstrip("s"))
     key = "" if len(words) > 4 or _TURN.search(text) else _noun(words)
-    return Column(key, key not in ("", "type", "unit", "name"))
+    return Column(key, key not in ("", *_NO_SUBJECTS))
 
 
 def read_heading(heading: Inline) -> EntryKind | None:
@@ -208,7 +210,7 @@ def read_heading(heading: Inline) -> EntryKind | None:
         return None
     words = _WORD.findall(_PREPOSITION.sub("", text))
     kind = "" if len(words) > 5 else _noun(words)
-    if kind in ("", "type", "unit", "name"):
+    if kind in ("", *_NO_SUBJECTS):
         return None
     return cast(EntryKind, kind)
 
@@ -216,8 +218,10 @@ def read_heading(heading: Inline) -> EntryKind | None:
 def section_status(heading: Inline) -> Status:
     """Returns the status that a section's title gives to all that is documented in it."""
     words = set(_WORD.findall(_bare(heading.plain())))
-    if words & {"retired", "removed", "deprecated", "renamed"}:
+    if words & {"retired", "removed", "renamed"}:
         return "retired"
+    if "deprecated" in words:
+        return "deprecated"
     return "reserved" if words & {"reserved", "planned"} else "active"
 
 

@@ -10,7 +10,7 @@ from rltel_lint.facts import nodes as n
 from rltel_lint.project.calls import CallFinder, CallSite
 from rltel_lint.project.carriers import CarrierFacts
 from rltel_lint.project.lifecycle import Lifecycle
-from rltel_lint.project.model import Class, Function, Scope
+from rltel_lint.project.model import Class, Function, Scope, own_nodes
 from rltel_lint.project.order import comes_before
 from rltel_lint.project.origins import Origin
 from rltel_lint.project.resolve import Collection, Handle, Instance, Resolver
@@ -105,7 +105,10 @@ class Kills:
         bindings = function.bindings_of(actor.id)
         if not bindings:
             return
-        name = actor.id
+        name, held = actor.id, bindings[0].value
+        if len(bindings) == 1 and isinstance(held, n.Name) and held.id != name:
+            yield from self._killed(kill, held, at, through)  # another name for it
+            return
         if not isinstance(bindings[0].node, n.Parameter):
             iterated = bindings[0].element_of
             if not isinstance(iterated, n.Name):
@@ -136,6 +139,13 @@ class Kills:
         if found or not isinstance(actor, n.Name) or at.function is None:
             return found
         looped = [b.element_of for b in at.function.bindings_of(actor.id)]
+        looped += [
+            iterable
+            for node in own_nodes(at.statement)
+            if isinstance(node, n.Comprehension)
+            for target, iterable in node.loops
+            if isinstance(target, n.Name) and target.id == actor.id
+        ]
         return [e for loop in looped if loop is not None for e in self._elements(loop, at.scope)]
 
     def _elements(self, expr: n.Expr, scope: Scope, hops: int = _HOPS) -> Iterator[object]:

@@ -110,7 +110,8 @@ class UnemittedSpan(Rule):
 
     Remove the row, rename it to what the code emits, or, for a span that is planned, mark the
     row as *reserved* (or list the name under `reserved` in the configuration). A template row is
-    stale when nothing matches it.
+    stale when nothing matches it. The spans that a row names beside its own, as the parent or as
+    what carries an attribute, are looked at too.
     """
 
     code = "RLT102"
@@ -167,6 +168,28 @@ class UnemittedSpan(Rule):
                     ],
                     self._fix(project, entry, name),
                 )
+        yield from self._beside(project, emitted)
+
+    def _beside(self, project: Project, emitted: dict[str, Place]) -> Iterator[Finding]:
+        """The spans that rows name as a parent, or as what carries an attribute."""
+        seen: set[tuple[str, int, str]] = set()
+        for entry in project.documents.entries:
+            items = [*entry.column("parent"), *entry.column("span")]
+            for item in items if entry.status == "active" else ():
+                for name in _templates(item):
+                    row = (entry.place.path, entry.place.line, name)
+                    if row in seen or not _speaks_of(project, name):
+                        continue
+                    seen.add(row)
+                    if is_emitted(project, name, emitted):
+                        continue
+                    if _documented(project, name):
+                        continue  # its own row is reported, or says that it is reserved
+                    yield self.finding(
+                        entry.place,
+                        f'the row of "{entry.text}" names span "{item}", which is emitted '
+                        f"nowhere; {self._remedy(project, name, emitted)}",
+                    )
 
     @staticmethod
     def _fix(project: Project, entry: DocumentEntry, name: str) -> Fix | None:
@@ -232,10 +255,10 @@ class ReservedSpanEmitted(Rule):
     def check(self, project: Project) -> Iterator[Finding]:
         """Yields a finding for each reserved or retired row with an emitter."""
         for entry in project.documents.of_kind("span"):
-            if entry.status != "active":
+            if entry.status in _WITHOUT_EMITTER:
                 yield from self._span(project, entry)
         for entry in project.documents.of_kind("group"):
-            if entry.status != "active":
+            if entry.status in _WITHOUT_EMITTER:
                 yield from self._group(project, entry)
 
     def _span(self, project: Project, entry: DocumentEntry) -> Iterator[Finding]:
@@ -452,7 +475,7 @@ def _of_library(project: Project, entry: DocumentEntry, template: str) -> bool:
     heads = [own.partition("*")[0] for own in project.vocabulary.emitted_spans if "*" in own]
     return any(
         not template.startswith(head)
-        and not template.endswith(HOLE)
+        and not template.endswith((HOLE, "*"))
         and all(name.startswith(head) for name in entry.names)
         for head in heads
     )

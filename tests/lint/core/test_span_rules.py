@@ -343,3 +343,38 @@ def test_a_row_of_the_librarys_spans_documents_no_other(name: str, row: str, mis
     files = {"train.py": HELPER.replace("{name}", name)}
     files["docs/spans.md"] = LIBRARY_ROWS.replace("{more}", row)
     assert bool(check(files, spans.UndocumentedSpan)) == missing
+
+
+BESIDE = """
+| Span | Parent |
+|---|---|
+| `rl.grpo.reward` | {parent} |
+
+| Span attribute | Set on |
+|---|---|
+| `rl.size` | {carrier} |
+"""
+
+
+@pytest.mark.parametrize(
+    ("parent", "carrier", "wrong"),
+    [
+        ("`rl.grpo.reward`", "`rl.grpo.reward`", []),
+        ("`rl.<algo>.reward`", "`rl.grpo.*`", []),
+        ("the step", "all of them", []),
+        ("-", "every span", []),
+        ("`other.step`", "`other.step`", []),
+        ("`rl.planned`", "`rl.planned`", []),
+        ("`rl.grpo.step`", "`rl.grpo.reward`", ["rl.grpo.reward"]),
+        ("`rl.<algo>.step`", "`rl.grpo.reward`", ["rl.grpo.reward"]),
+        ("`rl.grpo.reward`, `rl.grpo.step`", "`rl.grpo.reward`", ["rl.grpo.reward"]),
+        ("`rl.grpo.reward`", "`rl.grpo.rewards`", ["rl.size"]),
+    ],
+)
+def test_spans_that_a_row_names_beside_its_own(parent: str, carrier: str, wrong: list[str]) -> None:
+    page = BESIDE.replace("{parent}", parent).replace("{carrier}", carrier)
+    reserved = "[tool.rltel-lint]\nreserved = ['rl.planned']\nnamespace = ['rl.']\n"
+    files = {"train.py": TRAIN, "docs/spans.md": page, "pyproject.toml": reserved}
+    found = check(files, spans.UnemittedSpan)
+    for one, name in zip(found, wrong, strict=True):
+        assert f'the row of "{name}" names span' in one.message

@@ -175,6 +175,48 @@ _KILLS = {
             actors = [Collector.remote() for _ in range(2)]
             [ray.kill(actor) for actor in actors]  # <- RLT803
         """,
+    "a field in a comprehension": """
+        from dataclasses import dataclass
+
+        @dataclass
+        class Parts:
+            actors: list
+
+        def stop(parts: Parts):
+            [ray.kill(actor) for actor in parts.actors]  # <- RLT803
+
+        def run():
+            stop(Parts(actors=[Collector.remote()]))
+        """,
+    "under another name": """
+        def reap(actors):
+            for actor in actors:
+                doomed = actor
+                ray.kill(doomed)  # <- RLT803
+
+        def run():
+            reap([Collector.remote()])
+        """,
+    "under another name, flushed": """
+        def reap(actors):
+            for actor in actors:
+                doomed = actor
+                ray.get(doomed.stop.remote())
+                ray.kill(doomed)
+
+        def run():
+            reap([Collector.remote()])
+        """,
+    "under a name of several": """
+        def reap(actors, other):
+            for actor in actors:
+                doomed = actor if other is None else other
+                doomed = other
+                ray.kill(doomed)
+
+        def run(other):
+            reap([Collector.remote()], other)
+        """,
     "a list that a helper kills": """
         def reap(actors):
             for actor in actors:
