@@ -18,7 +18,7 @@ EntryKind = Literal[
     "bucket",
     "environment",
 ]
-Status = Literal["active", "reserved", "retired"]
+Status = Literal["active", "reserved", "deprecated", "retired"]
 
 
 @dataclass(frozen=True)
@@ -31,7 +31,8 @@ class DocumentEntry:
         names: The names it stands for: brace sets expanded, a placeholder as ``*`` (one
             dotted segment or a part of one), a trailing wildcard as ``**`` (anything).
         place: Where the name stands.
-        status: ``reserved`` rows may have no emitter; ``retired`` ones must have none.
+        status: ``reserved`` rows may have no emitter yet, ``deprecated`` ones none any more;
+            ``retired`` ones must have none.
         columns: For each typed column of the row (the kind of its header), the code spans
             (or, without any, the comma-separated words) of that cell, in order: a span's
             group, a group's bucket, a preset's groups, a metric's ``type`` and ``unit``.

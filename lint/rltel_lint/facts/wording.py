@@ -35,7 +35,8 @@ _FILLER = (
     r"|has|have|been|currently|still|and|today)\b)*"
 )
 _START_WORDS: tuple[tuple[str, Status], ...] = (
-    ("retired|removed|deprecated|renamed|dropped|obsolete|superseded|replaced|gone", "retired"),
+    ("retired|removed|renamed|dropped|obsolete|superseded|replaced|gone", "retired"),
+    ("deprecated", "deprecated"),
     ("reserved|planned|not yet", "reserved"),
 )
 _AT_START: tuple[tuple[re.Pattern[str], Status], ...] = tuple(

@@ -14,8 +14,12 @@ from rltel_lint.project.linked import Project
 from rltel_lint.project.spans import SpanSite, written_groups
 from rltel_lint.rules.base import Rule
 from rltel_lint.rules.offers import add_row, pair_of, remove_row, rename_rows
+from rltel_lint.rules.series import made_series
 from rltel_lint.rules.wording import nearest, quoted, shown
 from rltel_lint.values import HOLE, display
+
+_WITHOUT_EMITTER = frozenset({"reserved", "retired"})
+"""What a row may say of a thing that nothing emits; what is deprecated may still be emitted."""
 
 
 class UndocumentedSpan(Rule):
@@ -215,16 +219,17 @@ class UnemittedSpan(Rule):
 
 
 class ReservedSpanEmitted(Rule):
-    """A row that says a span or a group is reserved, or gone, tells readers not to look for it.
-    Once code emits it, the row hides real data.
+    """A row that says a span, a group or a metric is reserved, or gone, tells readers not to look
+    for it. Once code emits it, the row hides real data.
 
     Take the words *reserved*, *retired* or the like off the row (or the name out of `reserved`
-    in the configuration), or remove the span.
+    in the configuration), or remove the span. What is *deprecated* may still be emitted. A metric
+    may be declared while its row says *reserved*, not when it says *removed*.
     """
 
     code = "RLT103"
     name = "reserved-span-emitted"
-    summary = "a span or group is documented as reserved or retired, yet emitted"
+    summary = "a span, group or metric is documented as reserved or retired, yet emitted"
     bad = """
         --- train.py
         from rl_telemetry.instrumentation import managed_span
@@ -260,6 +265,18 @@ class ReservedSpanEmitted(Rule):
         for entry in project.documents.of_kind("group"):
             if entry.status in _WITHOUT_EMITTER:
                 yield from self._group(project, entry)
+        retired = [row for row in project.documents.of_kind("metric") if row.status == "retired"]
+        made = made_series(project) if retired else {}
+        for entry in retired:
+            for name in entry.names:
+                if name in made and not _active_elsewhere(project, "metric", name):
+                    place, how = made[name]
+                    yield self.finding(
+                        entry.place,
+                        f'metric "{name}" is documented as retired, yet {how}; describe it, or '
+                        "remove the metric",
+                        [(place, f"it is {how} here")],
+                    )
 
     def _span(self, project: Project, entry: DocumentEntry) -> Iterator[Finding]:
         for name in entry.names:

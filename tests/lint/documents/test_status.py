@@ -13,7 +13,10 @@ SAYINGS = {
     "Removed in 0.3": "retired",
     "renamed to `rl.a.y`": "retired",
     "*retired*": "retired",
-    "**Deprecated**, kept for dashboards": "retired",
+    "**Deprecated**, kept for dashboards": "deprecated",
+    "deprecated since 0.3; use `rl.a.y`": "deprecated",
+    "Deprecated in 0.3, removed in 0.5": "deprecated",
+    "no longer emitted, deprecated since 0.3": "retired",
     "kept for dashboards, no longer emitted": "retired",
     "*reserved \u2014 bucketed, but no site emits it yet*": "reserved",
     "(reserved for future use)": "reserved",
@@ -43,7 +46,7 @@ def test_what_a_row_says_of_its_subject(read: Read, saying: str, status: str) ->
         ("`rl.a.x`, `rl.a.y` (no longer emitted)", {"rl.a.x": "active", "rl.a.y": "retired"}),
         ("`rl.a.y` (formerly `rl.a.x`)", {"rl.a.y": "active", "rl.a.x": "retired"}),
         ("~~`rl.a.x`~~ `rl.a.y`", {"rl.a.x": "retired", "rl.a.y": "active"}),
-        ("Deprecated: `rl.a.x`", {"rl.a.x": "retired"}),
+        ("Deprecated: `rl.a.x`", {"rl.a.x": "deprecated"}),
         ("`rl.a.x` *reserved*", {"rl.a.x": "reserved"}),
     ],
 )
@@ -56,4 +59,5 @@ def test_a_section_may_say_it_for_all(read: Read) -> None:
     page = "## {} spans\n\n| Span |\n|---|\n| `rl.a.x` |\n"
     assert [e.status for e in read(page.format("Retired")).entries] == ["retired"]
     assert [e.status for e in read(page.format("Reserved")).entries] == ["reserved"]
+    assert [e.status for e in read(page.format("Deprecated")).entries] == ["deprecated"]
     assert [e.status for e in read(page.format("Fast")).entries] == ["active"]
