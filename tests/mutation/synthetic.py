@@ -7,9 +7,12 @@ import random
 _WORDS = ("amber", "birch", "cedar", "delta", "ember", "fjord", "grove", "heath", "inlet", "jetty")
 
 _CODE = """\
+import functools
+import inspect
+
 import ray
 
-from rl_telemetry.contrib.ray import flush_and_kill
+from rl_telemetry.contrib.ray import flush_actor, flush_and_kill
 from rl_telemetry.instrumentation import (
     TracedThread,
     accepts_trace_context,
@@ -24,7 +27,12 @@ from rl_telemetry.instrumentation import (
     umbrella_span,
     umbrella_trace_fn,
 )
-from rl_telemetry.metrics import TeedMetric, register_teed_metrics
+from rl_telemetry.metrics import (
+    TeedMetric,
+    print_efficiency_summary,
+    record_inference_metrics,
+    register_teed_metrics,
+)
 from rl_telemetry.registry import SpanRegistry
 from rl_telemetry.setup import init_telemetry_driver
 from rl_telemetry.span_groups import RLSpanGroup
@@ -49,7 +57,18 @@ WALL_CLOCK_EFFICIENCY_CATEGORIES = (
     "wasted/{e}",
     "idle/validation",
 )
+CARRIER = inspect.Parameter("_otel_carrier", inspect.Parameter.KEYWORD_ONLY, default=None)
 SpanRegistry.register("{a}", [{A}Group.{B}, {A}Group.{C}], presets=PRESETS)
+
+
+def counted(method):
+    @functools.wraps(method)
+    def wrapper(*args, _otel_carrier=None, **kwargs):
+        return method(*args, **kwargs)
+
+    shown = inspect.signature(method)
+    wrapper.__signature__ = shown.replace(parameters=[*shown.parameters.values(), CARRIER])
+    return wrapper
 
 
 @ray.remote
@@ -63,8 +82,23 @@ class {A}Worker:
     def {c}(self, batch):
         return batch
 
+    @counted
     def {d}(self):
         return self.size
+
+
+def {d}s(batches):
+    for batch in batches:
+        yield len(batch)
+
+
+def ready(queue):
+    polls = 0
+    with efficiency_span("idle/validation"):
+        while queue.empty():
+            polls += 1
+            queue.wait(0.1)
+    return polls
 
 
 def {e}(batch):
@@ -76,7 +110,7 @@ def {e}(batch):
 def wait_for(worker):
     span = start_efficiency_span("idle/refit_bubble")
     try:
-        ray.get(worker.{d}.remote())
+        ray.get(worker.{d}.remote(**trace_context_kwargs()))
     finally:
         if span is not None:
             span.end()
@@ -88,6 +122,10 @@ def prepare(timer):
     with managed_span({A}Group.{C}, "rl.{a}.arrange"):
         with timer.time("wasted/{d}"), timer.time("wasted/{e}"):
             timer.record("idle/validation", 0.0)
+
+
+def served(meter, seconds, tokens):
+    record_inference_metrics(meter, request_duration_s=seconds, output_tokens=tokens)
 
 
 def finish(logger):
@@ -104,9 +142,11 @@ def main(logger, batches):
         for step, batch in enumerate(batches):
             ray.get(dispatch_with_trace_context(worker.{c}, batch))
             total = {e}(batch)
-            logger.log_metrics({{"{key}": total}}, step, "train")
+            logger.log_metrics({{"{key}": total, "reward": total}}, step, "train")
             with efficiency_span("idle/buffer_starvation"):
                 logger.wait()
+            best = {e}(batch)
+            logger.log_metrics(print_efficiency_summary(logger.seconds, best, step), step)
             wait_for(worker)
         with evaluate_span("{b}"):
             {e}([])
@@ -114,18 +154,62 @@ def main(logger, batches):
         thread.start()
         thread.join()
         flush_and_kill(worker)
-        flush_and_kill(spare)
+        flush_actor(spare)
+        ray.kill(spare)
 
 
 if __name__ == "__main__":
     main(None, [])
 """
 
+_SHARED = """\
+from rl_telemetry.instrumentation import managed_span, umbrella_span
+from rl_telemetry.span_groups import RLSpanGroup
+
+
+class {C}Collector:
+    def __init__(self, algorithm):
+        self.algorithm = algorithm
+
+    def gather(self, prompts):
+        with umbrella_span(RLSpanGroup.U_ROLLOUT, f"rl.{{self.algorithm}}.gather"):
+            return [self.answer(prompt) for prompt in prompts]
+
+    def answer(self, prompt):
+        with managed_span(RLSpanGroup.GENERATION, f"rl.{{self.algorithm}}.answer"):
+            return prompt
+"""
+
+_LAUNCHER = """\
+from {package}.shared import {C}Collector
+from rl_telemetry.instrumentation import umbrella_span
+from rl_telemetry.setup import init_telemetry_driver
+from rl_telemetry.span_groups import RLSpanGroup
+
+
+def main(prompts):
+    init_telemetry_driver({{}}, "{algorithm}")
+    collector = {C}Collector("{algorithm}")
+    for _ in range(3):
+        with umbrella_span(RLSpanGroup.U_STEP, "rl.{algorithm}.step"):
+            collector.gather(prompts)
+
+
+if __name__ == "__main__":
+    main([])
+"""
+
 _PAGE = """\
 # Spans
 
+The loops are in `{package}/shared.py`, the worker is `{package}.{a}_{b}.{A}Worker`.
+
 | Span | Group | Bucket | Means |
 |---|---|---|---|
+| `rl.<algo>.step` | `step` | - | a step |
+| `rl.<algo>.gather` | `rollout` | - | all prompts |
+| `rl.<algo>.answer` | `generation` | productive | one prompt |
+| `rl.idle.validation` | `efficiency` | idle | a queue |
 | `rl.{b}.job` | `job` | - | the run |
 | `rl.{b}.evaluate` | `evaluate` | - | validation |
 | `rl.{a}.prepare` | `{b}` | productive | getting ready |
@@ -155,6 +239,29 @@ _PAGE = """\
 |---|---|---|
 | `rl.{a}.{key}` | `{key}` | gauge |
 
+| Metric | Logger key | Kind |
+|---|---|---|
+| `rl.reward.mean` | `reward` | gauge |
+| `rl.efficiency.pct` | `efficiency/efficiency_pct` | gauge |
+| `gen_ai.server.request.duration` | | histogram |
+| `gen_ai.client.token.usage` | | histogram |
+
+| Span | Parent |
+|---|---|
+| `rl.<algo>.gather` | `rl.<algo>.step` |
+
+| Environment variable | Means |
+|---|---|
+| `RL_TELEMETRY_EXPORTER` | where to |
+
+```python
+from rl_telemetry.instrumentation import managed_span
+from {package}.{a}_{b} import {A}Group
+
+with managed_span({A}Group.{B}, "rl.{a}.prepare"):
+    ...
+```
+
 ## How spans nest
 
 ```text
@@ -173,8 +280,13 @@ def synthetic(seed: int) -> dict[str, str]:
     """
     a, b, c, d, e, key, package, page = random.Random(seed).sample(_WORDS, 8)
     words = {"a": a, "b": b, "c": c, "d": d, "e": e, "key": key, "A": a.capitalize()}
-    words |= {"B": b.upper(), "C": c.upper()}
+    words |= {"B": b.upper(), "C": c.upper(), "package": package}
     return {
         f"{package}/{a}_{b}.py": _CODE.format(**words),
+        f"{package}/shared.py": _SHARED.format(**words),
+        **{
+            f"{package}/{algorithm}_{d}.py": _LAUNCHER.format(**words, algorithm=algorithm)
+            for algorithm in ("grpo", "ppo")
+        },
         f"docs/{page}.md": _PAGE.format(**words),
     }

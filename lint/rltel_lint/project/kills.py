@@ -210,7 +210,7 @@ class Kills:
             if not comes_before(statement, site.statement, function):
                 continue
             for node in self._flow.calls_in(statement):
-                if node.at < site.call.at:
+                if node.at < site.call.at and not _of_another(node, site, function):
                     if self._flushes(node, function, names):
                         return True
             if statement.at < site.call.at:
@@ -257,6 +257,22 @@ class Kills:
             self._leads_to_flush(target, names, depth - 1, seen)
             for _, target in self._flow.steps(function, self._leading_to_flush(names))
         )
+
+
+def _of_another(flush: n.Call, kill: CallSite, function: Function) -> bool:
+    """Whether a flush is of another actor than the one that is killed: of one built apart."""
+    base: n.Expr | None = flush.args[0].value if flush.args else None
+    func = flush.func
+    if isinstance(func, n.Attribute) and func.attr == "remote":
+        base = func.base
+        while isinstance(base, (n.Attribute, n.Call)):
+            base = base.base if isinstance(base, n.Attribute) else base.func
+    killed = kill.call.args[0].value if kill.call.args else None
+    if not isinstance(base, n.Name) or not isinstance(killed, n.Name) or base.id == killed.id:
+        return False
+    built = [function.bindings_of(name) for name in (base.id, killed.id)]
+    values = [bindings[0].value for bindings in built if len(bindings) == 1]
+    return len(values) == 2 and all(isinstance(value, n.Call) for value in values)
 
 
 def _flat(entities: Iterable[object]) -> Iterator[object]:

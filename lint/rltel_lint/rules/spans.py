@@ -358,11 +358,15 @@ class SpanUnderTwoGroups(Rule):
         first: dict[str, tuple[str, Place]] = {}
         for site in project.spans.sites:
             written = written_groups(site)
-            # Where both are chosen, one choice may go with the other.
-            if len(written) == 1 or len(site.name.templates) == 1:
-                for name in (*site.name.literals, *site.name.patterns):
-                    for group in written:
-                        yield from self._against_documents(project, site, name, group)
+            names = (*site.name.literals, *site.name.patterns)
+            for group in written:
+                found = [list(self._against_documents(project, site, x, group)) for x in names]
+                # Where both are chosen, one choice may go with the other.
+                if len(written) > 1 and len(site.name.templates) > 1:
+                    found = (
+                        found[:1] if all(found) and len(found) == len(site.name.templates) else []
+                    )
+                yield from (finding for one in found for finding in one)
             if len(written) != 1:
                 continue
             group = written[0]

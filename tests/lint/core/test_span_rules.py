@@ -378,3 +378,35 @@ def test_spans_that_a_row_names_beside_its_own(parent: str, carrier: str, wrong:
     found = check(files, spans.UnemittedSpan)
     for one, name in zip(found, wrong, strict=True):
         assert f'the row of "{name}" names span' in one.message
+
+
+CHOSEN = """
+from rl_telemetry.instrumentation import managed_span
+from rl_telemetry.span_groups import RLSpanGroup
+
+def work(is_ppo):
+    name = "rl.ppo.reward" if is_ppo else "rl.grpo.reward"
+    group = RLSpanGroup.{one} if is_ppo else RLSpanGroup.{two}
+    with managed_span(group, name):
+        ...
+"""
+GROUPED = (
+    "| Span | Group |\n|---|---|\n| `rl.ppo.reward` | `reward` |\n| `rl.grpo.reward` | `{g}` |\n"
+)
+
+
+@pytest.mark.parametrize(
+    ("one", "two", "documented", "wrong"),
+    [
+        ("REWARD", "ADVANTAGE", "advantage", 0),  # one choice goes with the other
+        ("REWARD", "ADVANTAGE", "reward", 1),  # no name goes with it
+        ("REWARD", "REWARD", "reward", 0),
+        ("LOGPROB", "ADVANTAGE", "reward", 2),
+    ],
+)
+def test_a_choice_of_names_and_of_groups(one: str, two: str, documented: str, wrong: int) -> None:
+    files = {
+        "train.py": CHOSEN.replace("{one}", one).replace("{two}", two),
+        "docs/spans.md": GROUPED.replace("{g}", documented),
+    }
+    assert len(check(files, spans.SpanUnderTwoGroups)) == wrong

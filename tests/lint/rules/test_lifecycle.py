@@ -175,6 +175,31 @@ _KILLS = {
             actors = [Collector.remote() for _ in range(2)]
             [ray.kill(actor) for actor in actors]  # <- RLT803
         """,
+    "another one is flushed": """
+        def run():
+            collector = Collector.remote()
+            other = Collector.remote()
+            ray.get(other.stop.remote())
+            flush_actor(other)
+            ray.kill(other)
+            ray.kill(collector)  # <- RLT803
+        """,
+    "each one is flushed": """
+        def run():
+            collector = Collector.remote()
+            other = Collector.remote()
+            ray.get(other.stop.remote())
+            flush_actor(collector)
+            ray.kill(other)
+            ray.kill(collector)
+        """,
+    "flushed under another name": """
+        def run():
+            collector = Collector.remote()
+            same = collector
+            flush_actor(same)
+            ray.kill(collector)
+        """,
     "a field in a comprehension": """
         from dataclasses import dataclass
 
