@@ -27,6 +27,9 @@ _COMPARE: dict[type[ast.cmpop], str] = {
     ast.IsNot: "is not",
 }
 _NAME = re.compile(r"(?:async(?:\s|\\\n)+)?(?:def|class)(?:\s|\\\n)+(?=[^\W\d])")
+_PLAIN_FSTRING = re.compile(r"[fF]([\"'])((?:(?!\1)[^\\\n])*)\1")
+_BRACES = re.compile(r"\{\{|\}\}|\{([^{}\"'=!:]+)(?:![rsa])?\}")
+_LITERAL = re.compile(r"[^{}]*")
 _ENDS_INSIDE_FSTRINGS = sys.version_info >= (3, 12)
 """Whether positions inside f-strings are right; older parsers count from elsewhere."""
 
@@ -54,8 +57,9 @@ def lower(text: str, *, line_offset: int = 0) -> tuple[n.Stmt, ...]:
 
 
 class _Lowering:
-    def __init__(self, text: str, line_offset: int) -> None:
+    def __init__(self, text: str, line_offset: int, column: int = 0) -> None:
         self._offset = line_offset
+        self._column = column
         self._ascii = text.isascii()
         self._lines = text.split("\n")
 
@@ -68,6 +72,8 @@ class _Lowering:
         if not self._ascii:
             column = self._characters(line, column)
             end_column = self._characters(end_line, end_column)
+        if self._column:  # a text of one line, cut out of a longer one
+            column, end_column = column + self._column, end_column + self._column
         return (line + self._offset, column, end_line + self._offset, end_column)
 
     def _characters(self, line: int, offset: int) -> int:
@@ -295,7 +301,7 @@ class _Lowering:
         if not _ENDS_INSIDE_FSTRINGS and any(
             isinstance(part, ast.FormattedValue) for part in node.values
         ):
-            return self._fstring_by_libcst(node)
+            return self._plain_fstring(node) or self._fstring_by_libcst(node)
         return n.FString(self.at(node), tuple([self._string_part(part) for part in node.values]))
 
     def _string_part(self, part: ast.expr) -> str | n.Expr | None:
@@ -306,15 +312,45 @@ class _Lowering:
             return self.expr(part.value) if plain else None
         return None
 
+    def _written(self, at: n.Span) -> str:
+        line, column, end_line, end_column = at
+        lines = self._lines[line - self._offset - 1 : end_line - self._offset]
+        lines[-1] = lines[-1][: end_column - self._column]
+        lines[0] = lines[0][column - self._column :]
+        return "\n".join(lines)
+
+    def _plain_fstring(self, node: ast.JoinedStr) -> n.Expr | None:
+        """One string on one line without escapes, formats and inner quotes, as most are."""
+        at = self.at(node)
+        found = _PLAIN_FSTRING.fullmatch(self._written(at))
+        if found is None or not _LITERAL.fullmatch(_BRACES.sub("", found[2])):
+            return None
+        values = [part for part in node.values if isinstance(part, ast.FormattedValue)]
+        braces = [brace for brace in _BRACES.finditer(found[0]) if brace[1]]
+        if len(braces) != len(values):
+            return None
+        places = {
+            value: (brace[1], at[0], at[1] + brace.start(1))
+            for value, brace in zip(values, braces, strict=True)
+        }
+        parts = [
+            self._inner(*places[part])
+            if isinstance(part, ast.FormattedValue) and part.conversion in (-1, ord("s"))
+            else self._string_part(part)
+            for part in node.values
+        ]
+        return n.FString(at, tuple(parts))
+
+    @staticmethod
+    def _inner(text: str, line: int, column: int) -> n.Expr:
+        tree = ast.parse(f"({text})", mode="eval")
+        return _Lowering(f"({text})", line - 1, column - 1).expr(tree.body)
+
     def _fstring_by_libcst(self, node: ast.JoinedStr) -> n.Expr:
         from rltel_lint.facts.lower import lower_expression
 
-        line, column, end_line, end_column = self.at(node)
-        first, last = line - self._offset - 1, end_line - self._offset
-        lines = self._lines[first:last]
-        lines[-1] = lines[-1][:end_column]
-        lines[0] = lines[0][column:]
-        return lower_expression("\n".join(lines), line, column)
+        at = self.at(node)
+        return lower_expression(self._written(at), at[0], at[1])
 
     def attribute(self, node: ast.Attribute) -> n.Expr:
         return n.Attribute(self.at(node), self.expr(node.value), node.attr)

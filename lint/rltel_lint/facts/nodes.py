@@ -9,11 +9,14 @@ Positions are ``(line, column, end_line, end_column)``, lines from 1, columns fr
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import re
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, fields
+from operator import attrgetter
 from typing import Literal
 
 Span = tuple[int, int, int, int]
+_HOLDS_NODES = re.compile(r"\b(?:Expr|Stmt|Arg|Parameters?|Handler|WithItem|Case)\b")
 
 
 @dataclass(eq=False)
@@ -426,30 +429,43 @@ class OtherStmt(Stmt):
     deletes: bool = False
 
 
-_FIELDS: dict[type, tuple[str, ...]] = {}
+_Getter = Callable[[Node], tuple[object, ...]]
+_GETTERS: dict[type, _Getter] = {}
 
 
-def child_nodes(node: Node) -> Iterator[Node]:
-    """Yields the nodes directly inside a node, in source order of its fields."""
-    names = _FIELDS.get(type(node))
-    if names is None:
-        names = _FIELDS[type(node)] = tuple(
-            f.name for f in fields(node) if f.name not in {"at", "name_at"}
-        )
-    for name in names:
-        value = getattr(node, name)
+def _getter(kind: type) -> _Getter:
+    """Gets the fields of a node that can hold other nodes."""
+    names = [
+        field.name
+        for field in fields(kind)
+        if field.name not in {"at", "name_at"} and _HOLDS_NODES.search(str(field.type))
+    ]
+    if not names:
+        return lambda _: ()
+    get = attrgetter(*names)
+    return get if len(names) > 1 else lambda node: (get(node),)
+
+
+def child_nodes(node: Node) -> list[Node]:
+    """Returns the nodes directly inside a node, in source order of its fields."""
+    get = _GETTERS.get(type(node))
+    if get is None:
+        get = _GETTERS[type(node)] = _getter(type(node))
+    found: list[Node] = []
+    for value in get(node):
         if isinstance(value, Node):
-            yield value
-        elif isinstance(value, tuple):
-            yield from _nodes_in(value)
+            found.append(value)
+        elif value.__class__ is tuple:
+            _add_nodes(value, found)
+    return found
 
 
-def _nodes_in(values: tuple[object, ...]) -> Iterator[Node]:
+def _add_nodes(values: tuple[object, ...], into: list[Node]) -> None:
     for value in values:
         if isinstance(value, Node):
-            yield value
+            into.append(value)
         elif isinstance(value, tuple):
-            yield from _nodes_in(value)
+            _add_nodes(value, into)
 
 
 def walk(node: Node, *, into_functions: bool = True) -> Iterator[Node]:
@@ -459,11 +475,15 @@ def walk(node: Node, *, into_functions: bool = True) -> Iterator[Node]:
         node: Where to start.
         into_functions: Whether to enter the bodies of functions, classes and lambdas below it.
     """
-    yield node
-    for child in child_nodes(node):
-        if not into_functions and isinstance(child, (FunctionDef, ClassDef, Lambda)):
-            continue
-        yield from walk(child, into_functions=into_functions)
+    stack = [node]
+    while stack:
+        node = stack.pop()
+        yield node
+        children = child_nodes(node)
+        if not into_functions:
+            children = [c for c in children if not isinstance(c, (FunctionDef, ClassDef, Lambda))]
+        children.reverse()
+        stack += children
 
 
 def yields(body: tuple[Stmt, ...]) -> bool:

@@ -68,7 +68,9 @@ class Unit:
     def text(self) -> str:
         """The source lines of the unit; of a class that is cut further, its header only."""
         last = self.members[0].first - 1 if self.members else self.last
-        return "\n".join(self.source.lines[self.first - 1 : last]) + "\n"
+        starts = self.source.starts
+        text = self.source.text[starts[self.first - 1] : starts[last]]
+        return text if text.endswith("\n") else f"{text}\n"
 
     @property
     def statements(self) -> tuple[n.Stmt, ...]:
@@ -186,6 +188,16 @@ class SourceFacts:
     def lines(self) -> list[str]:
         """The source lines, without line ends."""
         return self.text.split("\n")
+
+    @cached_property
+    def starts(self) -> list[int]:
+        """Where every line begins, and after the last one where the text ends."""
+        found = [0]
+        at = self.text.find("\n")
+        while at >= 0:
+            found.append(at + 1)
+            at = self.text.find("\n", at + 1)
+        return [*found, len(self.text)]
 
     @cached_property
     def units(self) -> tuple[Unit, ...]:

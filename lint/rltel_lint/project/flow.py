@@ -57,6 +57,7 @@ class Flow:
         self._calls: dict[n.Stmt, list[n.Call]] = {}
         self._originals: dict[Module, dict[str, str]] = {}
         self._callers_by_word: dict[str, frozenset[str]] = {}
+        self._defined_in: dict[Unit, set[str]] = {}
 
     # -- direct uses --------------------------------------------------------------------
 
@@ -138,11 +139,13 @@ class Flow:
         return known
 
     def _defined(self, unit: Unit, module: Module) -> set[str]:
-        defined = {*unit.binds, *_DEFINED.findall(unit.text)}
-        if unit.indented and "__init__" in defined:
-            holder = next(one for one in module.facts.units if unit in one.members)
-            defined |= holder.binds  # what constructs the class runs it
-        return defined
+        known = self._defined_in.get(unit)
+        if known is None:
+            known = self._defined_in[unit] = {*unit.binds, *_DEFINED.findall(unit.text)}
+            if unit.indented and "__init__" in known:
+                holder = next(one for one in module.facts.units if unit in one.members)
+                known |= holder.binds  # what constructs the class runs it
+        return known
 
     def steps(self, function: Function, leading: Mapping[str, int]) -> list[Step]:
         """Returns what a function calls, or passes on to be called, in its own process.

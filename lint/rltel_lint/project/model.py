@@ -300,8 +300,7 @@ def own_nodes(statement: n.Stmt) -> Iterator[n.Node]:
         for part in (*statement.decorators, *statement.bases):
             yield from n.walk(part)
         return
-    yield statement
-    stack = [child for child in n.child_nodes(statement) if not isinstance(child, n.Stmt)]
+    stack: list[n.Node] = [statement]
     while stack:
         node = stack.pop()
         yield node
