@@ -46,7 +46,8 @@ a or b or (c) or d; (a or b) or c; a or (b or c); a and b or c and d and e
 a if (b) else (c)
 b"x" b"y"; 1j; 1.5; 0x10; 1_000; ...; None; True
 "a" "b"; "a" f"b{x}" 'c'; f"{x!r:>{w}}" f"{y!s}"; f"{x=}"; f"{ x = !s}"; f"{{}}"
-f"a\n{b}\x41"; rf"\d{x}"; f"{ {1, 2} } {{x}} {{{x}}}"; f"{ {x}.pop() }{y}"; f"{ {x: 1}[x] }"; F"é{é}{a.b[0]!r}{x }"
+f"a\n{b}\x41"; rf"\d{x}"
+f"{ {1, 2} } {{x}} {{{x}}}"; f"{ {x}.pop() }{y}"; f"{ {x: 1}[x] }"; F"é{é}{a.b[0]!r}{x }"
 f"{a:{b}} {b}"; f"{(lambda: 1)()}"; f"{a!=b}{c}"; f'{x + "é"}{y}'
 f""
 f"" "" f"{x}"; f"{x}{x}{f(x, 'a')}"
