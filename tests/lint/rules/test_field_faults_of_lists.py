@@ -264,6 +264,8 @@ def serve():
     with managed_span(Mine.SERVE, "rl.serve.request"):
         ...
 --- docs/groups.md
+Groups of `rl.serve.request` and others:
+
 | Group | Means |
 |---|---|
 | `serve` | one request |
