@@ -62,6 +62,14 @@ def declared(tree: Tree) -> Iterator[Mutant]:
             end = source.span(call)[1]
             twice = (end, end, f", {source.segment(call)}")
             yield in_source("DUP", "series declared twice", "505", source, call.lineno, [twice])
+            for node, what in ((key, "series under another key"), (name, "key for another series")):
+                if node is not None and text_of(node) is not None:
+                    text = source.segment(call).replace(
+                        source.segment(node), drifted(source.segment(node)), 1
+                    )
+                    yield in_source(
+                        "DUP", what, "505", source, call.lineno, [(end, end, f", {text}")]
+                    )
 
 
 def _declared_keys(tree: Tree) -> set[str]:

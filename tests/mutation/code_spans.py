@@ -220,6 +220,44 @@ def attributes(tree: Tree) -> Iterator[Mutant]:
                 )  # fmt: skip
 
 
+@mutator
+def retyped(tree: Tree) -> Iterator[Mutant]:
+    """The constant of an attribute's key is typed again; with the rule that is off by default."""
+    if not tree.config.selects("RLT703", default=False):
+        return
+    for source, key in attribute_keys(tree):
+        dotted = source.imports.get(words(key), "")
+        value = tree.vocabulary.constant(dotted) if dotted else None
+        if value is not None:
+            for way in spelled(source, key, f'"{value}"'):
+                if way.how == "direct":
+                    yield in_source(
+                        "DUP", "constant retyped", "703", source, key.lineno, way.changes,
+                        detail=value,
+                    )  # fmt: skip
+
+
+@mutator
+def unlike_timers(tree: Tree) -> Iterator[Mutant]:
+    """A timer is not called like the span beside it; with the rule that is off by default."""
+    if not tree.config.selects("RLT604", default=False):
+        return
+    for site in sites(tree):
+        for item in site.item[0].items if site.item is not None else []:
+            timer = item.context_expr
+            is_timer = isinstance(timer, ast.Call) and isinstance(timer.func, ast.Attribute)
+            if not is_timer or last(timer) not in tree.vocabulary.categories.timers:
+                continue
+            label = timer.args[0] if isinstance(timer, ast.Call) and timer.args else None
+            if label is None or text_of(label) != site.tail.rpartition(".")[2]:
+                continue
+            for way in spelled(site.source, label, drifted(site.source.segment(label))):
+                yield in_source(
+                    "SET", f"timer renamed beside its span, {way.how}", "604", site.source,
+                    site.line, way.changes, more=way.more,
+                )  # fmt: skip
+
+
 def attribute_keys(tree: Tree) -> Iterator[tuple[Source, ast.expr]]:
     """Yields the keys of attributes that code sets on spans."""
     for source in tree.users:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import random
 
+from rltel_lint.config import Config
+
 _WORDS = ("amber", "birch", "cedar", "delta", "ember", "fjord", "grove", "heath", "inlet", "jetty")
 
 _CODE = """\
@@ -14,6 +16,7 @@ import ray
 
 from rl_telemetry.contrib.ray import flush_actor, flush_and_kill
 from rl_telemetry.instrumentation import (
+    RL_ITERATION_ATTR,
     TracedThread,
     accepts_trace_context,
     dispatch_with_trace_context,
@@ -103,7 +106,7 @@ def ready(queue):
 
 def {e}(batch):
     with managed_span(RLSpanGroup.REWARD, "rl.{b}.{e}") as span:
-        safe_set_span_attributes(span, {{"rl.{c}": len(batch)}})
+        safe_set_span_attributes(span, {{"rl.{c}": len(batch), RL_ITERATION_ATTR: 1}})
         return sum(batch)
 
 
@@ -117,7 +120,7 @@ def wait_for(worker):
 
 
 def prepare(timer):
-    with managed_span({A}Group.{B}, "rl.{a}.prepare"):
+    with timer.time("prepare"), managed_span({A}Group.{B}, "rl.{a}.prepare"):
         pass
     with managed_span({A}Group.{C}, "rl.{a}.arrange"):
         with timer.time("wasted/{d}"), timer.time("wasted/{e}"):
@@ -234,6 +237,7 @@ The loops are in `{package}/shared.py`, the worker is `{package}.{a}_{b}.{A}Work
 |---|---|
 | `rl.{b}` | a word |
 | `rl.{c}` | a number |
+| `rl.iteration` | a step |
 
 | Metric | Logger key | Kind |
 |---|---|---|
@@ -270,6 +274,10 @@ rl.{b}.job
 └── rl.{b}.evaluate
 ```
 """
+
+
+CONFIG = Config(profile=("rl_telemetry",), namespace=("rl.",), extend_select=("RLT604", "RLT703"))
+"""The configuration of such a project."""
 
 
 def synthetic(seed: int) -> dict[str, str]:

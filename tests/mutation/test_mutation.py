@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from rltel_lint.config import Config
 from rltel_lint.session import Options, open_session
 from tests.mutation.controls import KIND
 from tests.mutation.mutants import KINDS
 from tests.mutation.run import Report, measure, table
-from tests.mutation.synthetic import synthetic
+from tests.mutation.synthetic import CONFIG, synthetic
 
 if sys.version_info >= (3, 11):
     import tomllib
@@ -44,12 +44,11 @@ def test_the_example_project() -> None:
 @pytest.mark.timeout(600)
 @pytest.mark.parametrize("seed", [1, 2])
 def test_a_synthetic_project(seed: int, tmp_path: Path) -> None:
-    config = Config(profile=("rl_telemetry",), namespace=("rl.",))
-    judged(measure(tmp_path, synthetic(seed), config, ALL, limit=12), SHARES["synthetic"])
+    judged(measure(tmp_path, synthetic(seed), CONFIG, ALL, limit=12), SHARES["synthetic"])
 
 
 def test_a_blind_checker_fails(tmp_path: Path) -> None:
-    config = Config(profile=("rl_telemetry",), namespace=("rl.",), ignore=("RLT101", "RLT102"))
+    config = replace(CONFIG, ignore=("RLT101", "RLT102"))
     report = measure(tmp_path, synthetic(1), config, ["SET"], limit=12, workers=1)
     with pytest.raises(AssertionError, match="missed SET"):
         judged(report, SHARES["synthetic"])

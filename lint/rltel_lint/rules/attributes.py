@@ -217,6 +217,11 @@ class AttributeRetyped(Rule):
     def check(self, project: Project) -> Iterator[Finding]:
         """Yields a finding for each literal key that a constant holds."""
         constants = project.attributes.constants
+        offered = {
+            value: written.rpartition(":")[2]
+            for written, value in project.vocabulary.constants.items()
+            if ":" in written  # of the library that the profile is about
+        }
         for one in project.attributes.set:
             if not isinstance(one.node, n.Const) or not isinstance(one.node.value, str):
                 continue
@@ -228,3 +233,5 @@ class AttributeRetyped(Rule):
                     f'"{name}" is typed again; use {constant}',
                     [(place, f"{constant} is defined here")],
                 )
+            elif name in offered:
+                yield self.finding(one.place, f'"{name}" is typed again; use {offered[name]}')

@@ -386,11 +386,10 @@ from rl_telemetry.span_groups import RLSpanGroup
 
 def work(is_ppo):
     name = "rl.ppo.reward" if is_ppo else "rl.grpo.reward"
-    group = RLSpanGroup.{one} if is_ppo else RLSpanGroup.{two}
-    with managed_span(group, name):
+    with managed_span(RLSpanGroup.{one} if is_ppo else RLSpanGroup.{two}, name):
         ...
 """
-GROUPED = (
+CHOICES = (
     "| Span | Group |\n|---|---|\n| `rl.ppo.reward` | `reward` |\n| `rl.grpo.reward` | `{g}` |\n"
 )
 
@@ -407,6 +406,6 @@ GROUPED = (
 def test_a_choice_of_names_and_of_groups(one: str, two: str, documented: str, wrong: int) -> None:
     files = {
         "train.py": CHOSEN.replace("{one}", one).replace("{two}", two),
-        "docs/spans.md": GROUPED.replace("{g}", documented),
+        "docs/spans.md": CHOICES.replace("{g}", documented),
     }
     assert len(check(files, spans.SpanUnderTwoGroups)) == wrong

@@ -158,3 +158,23 @@ def test_a_literal_is_retyped_beside_its_constant() -> None:
     files = {"t.py": code}
     assert reported(lint(files, AttributeRetyped)) == marked(files)
     assert not AttributeRetyped.default
+
+
+def test_constants_of_the_runtime_are_known() -> None:
+    files = {
+        "m.py": """
+        from rl_telemetry.instrumentation import RL_ALGORITHM, managed_span
+        from rl_telemetry.span_groups import RLSpanGroup as G
+
+        def f(name):
+            with managed_span(G.REWARD, "rl.x", **{"rl.algorithm": name}):  # <- RLT703
+                pass
+            with managed_span(G.REWARD, "rl.x", **{RL_ALGORITHM: name}):
+                pass
+            with managed_span(G.REWARD, "rl.x", **{"rl.algorithms": name}):
+                pass
+        """
+    }
+    (found,) = lint(files, AttributeRetyped)
+    assert reported([found]) == marked(files)
+    assert found.message == '"rl.algorithm" is typed again; use RL_ALGORITHM'
