@@ -94,3 +94,20 @@ def test_sigterm_with_a_dead_collector_ends_in_time(tmp_path: Path) -> None:
     assert process.returncode == 143
     assert b"spans" in errors
     assert b"not delivered" in errors
+
+
+def test_a_metric_survives_a_kill_if_it_was_flushed(rl_telemetry_files: TelemetryFiles) -> None:
+    script = """
+import os, signal
+from rl_telemetry import setup
+handle = setup.init_telemetry_worker()
+handle.meter.create_histogram("{name}").record(3)
+{flush}
+os.kill(os.getpid(), signal.SIGKILL)
+"""
+    flush = "assert setup.flush_telemetry(timeout_ms=5000)"
+    for name, before in (("flushed", flush), ("lost", "")):
+        code = script.format(name=name, flush=before)
+        done = subprocess.run([sys.executable, "-c", code], check=False, timeout=60)
+        assert done.returncode == -signal.SIGKILL
+    assert set(rl_telemetry_files.metrics()) == {"flushed"}
