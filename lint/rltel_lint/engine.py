@@ -41,6 +41,39 @@ class Input:
 
 
 @dataclass(frozen=True)
+class Known:
+    """Facts that were read before, for projects of which only a few files differ.
+
+    What is not known by the same path and text is read anew, and kept if nothing was known.
+
+    Attributes:
+        sources: Text and facts by path.
+        documents: Likewise.
+    """
+
+    sources: dict[str, tuple[str, SourceFacts]] = field(default_factory=dict)
+    documents: dict[str, tuple[str, DocumentFacts]] = field(default_factory=dict)
+
+    def source(self, path: str, text: str, store: FactStore) -> SourceFacts:
+        """Returns the facts of a Python file."""
+        known = self.sources.get(path)
+        if known is not None and known[0] == text:
+            return known[1]
+        facts = SourceFacts(path, text, store)
+        self.sources.setdefault(path, (text, facts))
+        return facts
+
+    def document(self, path: str, text: str, namespace: str, store: FactStore) -> DocumentFacts:
+        """Returns the facts of a document."""
+        known = self.documents.get(path)
+        if known is not None and known[0] == text:
+            return known[1]
+        facts = _document(path, text, namespace, store)
+        self.documents.setdefault(path, (text, facts))
+        return facts
+
+
+@dataclass(frozen=True)
 class Summary:
     """How much was looked at.
 
@@ -71,13 +104,16 @@ class Result:
         return take_inventory(self.project)
 
 
-def link(source: Input, config: Config, store: FactStore | None = None) -> Project:
+def link(
+    source: Input, config: Config, store: FactStore | None = None, known: Known | None = None
+) -> Project:
     """Reads the facts of every file and links them.
 
     Args:
         source: The texts.
         config: The configuration.
         store: Where facts are kept between runs; ``None`` keeps nothing.
+        known: Facts that were read before.
 
     Raises:
         ConfigError: The profile or the vocabulary table is wrong.
@@ -87,11 +123,12 @@ def link(source: Input, config: Config, store: FactStore | None = None) -> Proje
     except VocabularyError as error:
         where = f"{config.file}: " if config.file else ""
         raise ConfigError(f"{where}[tool.rltel-lint] {error}") from error
-    store = store or FactStore(None)
-    sources = {path: SourceFacts(path, text, store) for path, text in source.sources.items()}
+    store, known = store or FactStore(None), known or Known()
+    sources = {path: known.source(path, text, store) for path, text in source.sources.items()}
     namespace = config.namespace[0] if config.namespace else ""
     documents = [
-        _document(path, text, namespace, store) for path, text in sorted(source.documents.items())
+        known.document(path, text, namespace, store)
+        for path, text in sorted(source.documents.items())
     ]
     return Project(sources, documents, vocabulary, _settings(source, config))
 
@@ -111,13 +148,16 @@ def _document(path: str, text: str, namespace: str, store: FactStore) -> Documen
     return facts
 
 
-def analyse(source: Input, config: Config, store: FactStore | None = None) -> Result:
+def analyse(
+    source: Input, config: Config, store: FactStore | None = None, known: Known | None = None
+) -> Result:
     """Checks a project.
 
     Args:
         source: The texts.
         config: The configuration: it decides which rules run.
         store: Where facts are kept between runs; ``None`` keeps nothing.
+        known: Facts that were read before.
 
     Returns:
         The findings and what was looked at.
@@ -125,7 +165,7 @@ def analyse(source: Input, config: Config, store: FactStore | None = None) -> Re
     Raises:
         ConfigError: The profile or the vocabulary table is wrong.
     """
-    project = link(source, config, store)
+    project = link(source, config, store, known)
     found = [*source.problems, *_run(project, config)]
     found += _review({**source.sources, **source.documents}, tuple(found), config)
     findings = tuple(sorted(dict.fromkeys(found), key=lambda one: one.sort_key))

@@ -6,7 +6,6 @@ import gc
 import multiprocessing
 import random
 import re
-import tempfile
 import time
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
@@ -14,8 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from rltel_lint.config import Config
-from rltel_lint.engine import Input, analyse
-from rltel_lint.facts.store import FactStore
+from rltel_lint.engine import Input, Known, analyse
 from rltel_lint.findings import Finding
 from rltel_lint.suppression import Suppressions
 from tests.mutation import (  # noqa: F401
@@ -41,31 +39,24 @@ class Outcome:
     new: tuple[Finding, ...]
 
 
-class _Frozen(FactStore):
-    """Facts of the tree as it is: what a mutant changes is not kept."""
-
-    def save(self) -> None:
-        """Keeps nothing."""
-
-
 class Checker:
-    """Checks variants of one tree; facts of unchanged files are read once."""
+    """Checks variants of one tree; facts of unchanged files are read once, by the first check."""
 
-    def __init__(self, root: Path, texts: Mapping[str, str], config: Config, cache: Path) -> None:
+    def __init__(self, root: Path, texts: Mapping[str, str], config: Config) -> None:
         self.root = root
         self.texts = dict(texts)
         self.config = config
-        self._cache = cache
-        self.before = Counter(_key(one) for one in self.findings({}, FactStore(cache)))
+        self._known = Known()
+        self.before = Counter(_key(one) for one in self.findings({}))
 
-    def findings(self, changed: Mapping[str, str], store: FactStore) -> list[Finding]:
+    def findings(self, changed: Mapping[str, str]) -> list[Finding]:
         """Returns what is reported on the tree with some files changed."""
         texts = {**self.texts, **changed}
         sources = {path: text for path, text in texts.items() if path.endswith(".py")}
         others = {path: text for path, text in texts.items() if not path.endswith(".py")}
         gc.disable()
         try:
-            result = analyse(Input(self.root, sources, others), self.config, store)
+            result = analyse(Input(self.root, sources, others), self.config, known=self._known)
         finally:
             gc.enable()
         kept = Suppressions(texts, self.config.per_file_ignores, "any line").keep(result.findings)
@@ -75,7 +66,7 @@ class Checker:
         """Returns the findings that a mutant adds."""
         left = self.before.copy()
         found = []
-        for finding in self.findings(mutant.texts(), _Frozen(self._cache)):
+        for finding in self.findings(mutant.texts()):
             key = _key(finding)
             if left[key] > 0:
                 left[key] -= 1
@@ -127,12 +118,15 @@ def run(
 ) -> list[Outcome]:
     """Checks the mutants in a few processes."""
     global _state  # noqa: PLW0603 - what the forked workers start with
-    with tempfile.TemporaryDirectory() as folder:
-        _state = (Checker(root, texts, config, Path(folder)), mutants)
-        if workers < 2 or "fork" not in multiprocessing.get_all_start_methods():
-            return [_one(index) for index in range(len(mutants))]
+    _state = (Checker(root, texts, config), mutants)
+    if workers < 2 or "fork" not in multiprocessing.get_all_start_methods():
+        return [_one(index) for index in range(len(mutants))]
+    gc.freeze()  # the facts are shared with the workers: the collector need not touch them
+    try:
         with multiprocessing.get_context("fork").Pool(workers) as pool:
             return list(pool.imap(_one, range(len(mutants)), chunksize=2))
+    finally:
+        gc.unfreeze()
 
 
 @dataclass

@@ -245,6 +245,10 @@ class Categories:
     def _by_timers(self) -> Iterator[tuple[Strings, Place, str]]:
         timers = self._vocabulary.timers
         words = [(head, timer) for head in self._prefixes for timer in timers]
+        # ``f"{IDLE}/refit"`` has its family in quotes somewhere.
+        words += [
+            (head.rstrip("/"), timer) for head in self._vocabulary.families for timer in timers
+        ]
         words += [(name, timer) for name in self._constants for timer in timers]
         seen: set[n.Call] = set()
         for site in self._finder.named(words):

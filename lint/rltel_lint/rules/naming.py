@@ -111,10 +111,11 @@ class SpanUnlikeTimer(Rule):
             name, with_ = site.name.exact, site.at.with_
             if name is None or with_ is None or name.rpartition(".")[2] in exceptions:
                 continue
-            keys = list(self._keys(project, site, with_))
-            if not keys or any(_agrees(name, key) for key, _ in keys):
+            timers = list(self._timers(project, site, with_))
+            if not timers or any(all(_agrees(name, key) for key in keys) for keys, _ in timers):
                 continue
-            key, place = keys[0]
+            keys, place = timers[0]
+            key = next(key for key in keys if not _agrees(name, key))
             yield self.finding(
                 self._place_of(site, name),
                 f'span "{name}" and timer "{key}" measure the same block under two names; let the '
@@ -123,8 +124,10 @@ class SpanUnlikeTimer(Rule):
             )
 
     @staticmethod
-    def _keys(project: Project, site: SpanSite, with_: n.With) -> Iterator[tuple[str, Place]]:
-        """The known keys of the timers in the same ``with``."""
+    def _timers(
+        project: Project, site: SpanSite, with_: n.With
+    ) -> Iterator[tuple[tuple[str, ...], Place]]:
+        """The timers in the same ``with`` whose key, or choice of keys, is known."""
         for item in with_.items:
             call = item.context
             if not isinstance(call, n.Call) or not isinstance(call.func, n.Attribute):
@@ -132,9 +135,9 @@ class SpanUnlikeTimer(Rule):
             if call.func.attr != "time" or not call.args:
                 continue
             argument = call.args[0].value
-            key = project.evaluator.of(argument, site.at.scope, site.at.statement).exact
-            if key is not None:
-                yield key, site.at.scope.place(argument)
+            value = project.evaluator.of(argument, site.at.scope, site.at.statement)
+            if value.known:
+                yield value.literals, site.at.scope.place(argument)
 
     @staticmethod
     def _place_of(site: SpanSite, name: str) -> Place:

@@ -31,6 +31,8 @@ MEASURED = {
     "loop": 'def f(timer):\n    for wait in ["{c}"]:  # <-\n        timer.start(wait)',
     "wrapper": "def timed(timer, key):\n    return timer.time(key)\n"
     'def f(timer):\n    with timed(timer, "{c}"):  # <-\n        ...',
+    "f-string with the family": "FAMILY = '{head}'\n"
+    'def f(timer):\n    timer.start(f"{{FAMILY}}/{tail}")  # <-',
     "f-string": 'def f(timer):\n    wait = "{tail}"\n    timer.start(f"{head}/{{wait}}")  # <-',
 }
 

@@ -62,6 +62,18 @@ BLOCKS = {
     "another word": ('timer.time("rewards"), managed_span(G.REWARD, "rl.grpo.reward")', 1),
     "only the end of a word": ('timer.time("ward"), managed_span(G.REWARD, "rl.grpo.reward")', 1),
     "another category": ('timer.time("idle/validation"), efficiency_span("idle/refit_bubble")', 1),
+    "a choice": (
+        'timer.time("reward" if x else "rl/grpo/reward"), managed_span(G.REWARD, "rl.grpo.reward")',
+        0,
+    ),
+    "a choice with another word": (
+        'timer.time("reward" if x else "rewards"), managed_span(G.REWARD, "rl.grpo.reward")',
+        1,
+    ),
+    "a choice of both": (
+        'timer.time("a" if x else "b"), managed_span(G.REWARD, "rl.a" if x else "rl.b")',
+        0,
+    ),
     "through a constant": ('timer.time(KEY), managed_span(G.REWARD, "rl.grpo.score")', 1),
 }
 
