@@ -20,7 +20,8 @@ class MetricOfAnotherKind(Rule):
     numbers that mean nothing, and a histogram has series of other names. A table that calls a
     counter a gauge makes wrong dashboards, and no error.
 
-    Correct the row, or make the instrument that it says. An up-down counter may be called a
+    Correct the row, or make the instrument that it says. The kinds of a library's own metrics are
+    known from the profile (`metric_kinds`). An up-down counter may be called a
     counter or a gauge, and a kind that is not known is not compared.
     """
 
@@ -68,11 +69,13 @@ class MetricOfAnotherKind(Rule):
             if not kinds or any(not known or agree(kind, known) for known, _ in kinds):
                 continue
             known, place = kinds[0]
+            maker = "the library" if place is None else "the code"
             yield self.finding(
                 entry.place,
-                f'metric "{name}" is documented as {_article(kind)}, but the code makes '
-                f"{_article(known)} of it; correct the row or the instrument",
-                [(place, "it is made here")],
+                f'metric "{name}" is documented as {_article(kind)}, but {maker} makes '
+                f"{_article(known)} of it; correct the row"
+                f"{'' if place is None else ' or the instrument'}",
+                [] if place is None else [(place, "it is made here")],
             )
 
 
@@ -81,9 +84,9 @@ def _documented(entry: DocumentEntry) -> str:
     return kind_named(" ".join(entry.column("type") or entry.column("metric")))
 
 
-def _made(project: Project) -> dict[str, list[tuple[str, Place]]]:
+def _made(project: Project) -> dict[str, list[tuple[str, Place | None]]]:
     """The kinds of which the code makes each metric, and where; empty where one is not known."""
-    found: dict[str, list[tuple[str, Place]]] = {}
+    found: dict[str, list[tuple[str, Place | None]]] = {}
     for row in (*project.metrics.declared.teed, *project.metrics.recorded):
         if row.name:
             found.setdefault(row.name, []).append((kind_named(row.kind), row.place))
@@ -91,6 +94,8 @@ def _made(project: Project) -> dict[str, list[tuple[str, Place]]]:
         kind = _method(instrument.site.call.func)
         for name in instrument.name.literals:
             found.setdefault(name, []).append((kind_made(kind), instrument.site.place))
+    for name, kind in project.vocabulary.metric_kinds.items():
+        found.setdefault(name, []).append((kind, None))
     return found
 
 

@@ -39,6 +39,7 @@ _HELPER_KEYS = (
     *("optional", "supports"),
 )
 _CALLABLE_KINDS = ("function", "coroutine", "generator", "async generator")
+_INSTRUMENT_KINDS = ("gauge", "counter", "histogram", "up-down counter")
 _GROUP_KEYS = ("module", "values", "umbrellas", "presets", "buckets")
 _CARRIER_KEYS = tuple(Carriers.__dataclass_fields__)
 _METRIC_KEYS = tuple(Metrics.__dataclass_fields__)
@@ -71,6 +72,7 @@ _TOP_KEYS = (
         "gates",
         "emitted_spans",
         "emitted_metrics",
+        "metric_kinds",
     ),
 )
 
@@ -191,6 +193,11 @@ def _parse(table: Mapping[str, Any], where: str) -> Vocabulary:
         gates=_callables(section("gates"), modules, f"{where}.gates"),
         emitted_spans=_texts(table.get("emitted_spans", []), f"{where}.emitted_spans"),
         emitted_metrics=_texts(table.get("emitted_metrics", []), f"{where}.emitted_metrics"),
+        metric_kinds={
+            name: _one_of(kind, _INSTRUMENT_KINDS, f"{where}.metric_kinds")
+            for kind, names in section("metric_kinds").items()
+            for name in _texts(names, f"{where}.metric_kinds.{kind}")
+        },
         carriers=_carriers(section("carriers"), modules, f"{where}.carriers"),
         metrics=_metrics(section("metrics"), modules, f"{where}.metrics"),
         lifecycle=_lifecycle(section("lifecycle"), modules, f"{where}.lifecycle"),

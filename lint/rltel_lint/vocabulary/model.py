@@ -284,6 +284,7 @@ class Vocabulary:
         gates: Functions that ask whether a group is enabled: using one emits the group.
         emitted_spans: Names (or templates) that the library opens by itself.
         emitted_metrics: Metrics that the library records by itself.
+        metric_kinds: Metrics of the library and the kind of instrument that each is.
         categories: Efficiency categories.
         attributes: How attributes get onto spans.
         recorders: Functions that record a library's metrics.
@@ -312,6 +313,7 @@ class Vocabulary:
     gates: tuple[KnownCall, ...] = ()
     emitted_spans: tuple[str, ...] = ()
     emitted_metrics: tuple[str, ...] = ()
+    metric_kinds: Mapping[str, str] = field(default_factory=dict)
     categories: Categories = field(default_factory=Categories)
     attributes: Attributes = field(default_factory=Attributes)
     recorders: tuple[Recorder, ...] = ()

@@ -79,6 +79,17 @@ def test_the_message_names_both_kinds() -> None:
     assert [near.place.path for near in finding.related] == ["metrics.py"]
 
 
+def test_the_librarys_own_metrics_have_a_kind_too() -> None:
+    page = "| Metric | Kind |\n|---|---|\n| `rl.grad_norm` | counter |\n| `rl.entropy` | gauge |\n"
+    (finding,) = lint({**project(_CODE), "docs/metrics.md": page}, MetricOfAnotherKind)
+    assert finding.message == (
+        'metric "rl.grad_norm" is documented as a counter, but the library makes a gauge of it; '
+        "correct the row"
+    )
+    own = {"own.py": 'def make(meter):\n    meter.create_counter("rl.grad_norm")\n'}
+    assert lint({**own, "docs/metrics.md": page}, MetricOfAnotherKind) == []
+
+
 @pytest.mark.parametrize(
     ("text", "kind"),
     [

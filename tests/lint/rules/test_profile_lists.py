@@ -18,7 +18,7 @@ from rl_telemetry.instrumentation import (
     RL_EFFICIENCY_CATEGORY_ATTR,
     RL_ITERATION_ATTR,
 )
-from rl_telemetry.metrics import efficiency, standard
+from rl_telemetry.metrics import efficiency, genai, standard
 from rltel_lint.vocabulary import load_vocabulary
 
 VOCABULARY = load_vocabulary(("rl_telemetry",))
@@ -43,6 +43,12 @@ def test_buckets() -> None:
 def test_metrics() -> None:
     rows = (*standard.TEED_METRICS, *standard.RECORDED_METRICS)
     assert set(VOCABULARY.emitted_metrics) == {row.name for row in rows}
+
+
+def test_kinds_of_metrics() -> None:
+    rows = (*standard.TEED_METRICS, *standard.RECORDED_METRICS)
+    kinds = {spec.name: spec.kind for spec in (genai.TOKEN_USAGE, genai.REQUEST_DURATION)}
+    assert VOCABULARY.metric_kinds == {**{row.name: row.kind for row in rows}, **kinds}
 
 
 def test_recorders_take_what_they_take() -> None:
