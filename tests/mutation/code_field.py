@@ -11,7 +11,7 @@ from tests.mutation.sites import sites
 from tests.mutation.tree import Source, Tree
 
 _PROVIDER = {
-    "direct": "from opentelemetry import trace\ntrace.set_tracer_provider(trace.NoOpTracerProvider())",
+    "direct": "from opentelemetry import trace\ntrace.set_tracer_provider(None)",
     "alias": "from opentelemetry.trace import set_tracer_provider as spelled\nspelled(None)",
     "branch": "from opentelemetry import metrics\nif True:\n    metrics.set_meter_provider(None)",
     "wrapper": (
