@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import gc
 import multiprocessing
 import random
@@ -9,12 +10,13 @@ import re
 import time
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from rltel_lint.config import Config
 from rltel_lint.engine import Input, Known, analyse
 from rltel_lint.findings import Finding
+from rltel_lint.rules.catalogue import ALL_RULES
 from rltel_lint.suppression import Suppressions
 from tests.mutation import (  # noqa: F401
     code_carriers,
@@ -24,6 +26,7 @@ from tests.mutation import (  # noqa: F401
     code_waits,
     controls,
     documents,
+    queries,
 )
 from tests.mutation.mutants import MUTATORS, Mutant
 from tests.mutation.tree import Tree
@@ -49,30 +52,57 @@ class Checker:
         self._known = Known()
         self.before = Counter(_key(one) for one in self.findings({}))
 
-    def findings(self, changed: Mapping[str, str]) -> list[Finding]:
-        """Returns what is reported on the tree with some files changed."""
+    def findings(
+        self, changed: Mapping[str, str], codes: frozenset[str] | None = None
+    ) -> list[Finding]:
+        """Returns what is reported on the tree with some files changed.
+
+        Args:
+            changed: The changed files.
+            codes: The rules to run; ``None`` runs what the configuration selects.
+        """
+        config = self.config
+        if codes is not None:
+            defaults = {rule.code: rule.default for rule in ALL_RULES}
+            chosen = [code for code in codes if config.selects(code, default=defaults[code])]
+            config = replace(config, select=tuple(sorted(chosen)), extend_select=(), ignore=())
         texts = {**self.texts, **changed}
         sources = {path: text for path, text in texts.items() if path.endswith(".py")}
         others = {path: text for path, text in texts.items() if not path.endswith(".py")}
         gc.disable()
         try:
-            result = analyse(Input(self.root, sources, others), self.config, known=self._known)
+            result = analyse(Input(self.root, sources, others), config, known=self._known)
         finally:
             gc.enable()
         kept = Suppressions(texts, self.config.per_file_ignores, "any line").keep(result.findings)
-        return [one for one in kept if self.config.selects(one.code)]
+        return [one for one in kept if config.selects(one.code)]
 
     def new(self, mutant: Mutant) -> tuple[Finding, ...]:
-        """Returns the findings that a mutant adds."""
+        """Returns the findings that a mutant adds; only rules that could see it are asked."""
+        codes = None if mutant.kind == controls.KIND else mutant.codes
+        changed = mutant.texts()
+        self._check(mutant, changed)
         left = self.before.copy()
         found = []
-        for finding in self.findings(mutant.texts()):
+        for finding in self.findings(changed, codes):
             key = _key(finding)
             if left[key] > 0:
                 left[key] -= 1
             else:
                 found.append(finding)
         return tuple(found)
+
+    def _check(self, mutant: Mutant, changed: Mapping[str, str]) -> None:
+        """A mutator that changes nothing, or leaves what is no Python, would prove nothing."""
+        what = f"{mutant.place} [{mutant.name}]"
+        if all(self.texts.get(path) == text for path, text in changed.items()):
+            raise AssertionError(f"{what} changes nothing")
+        for path, text in changed.items():
+            if path.endswith(".py"):
+                try:
+                    ast.parse(text)
+                except SyntaxError as error:
+                    raise AssertionError(f"{what} is no Python: {error}") from error
 
 
 def _key(finding: Finding) -> Key:
