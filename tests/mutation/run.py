@@ -20,6 +20,7 @@ from rltel_lint.rules.catalogue import ALL_RULES
 from rltel_lint.suppression import Suppressions
 from tests.mutation import (  # noqa: F401
     code_carriers,
+    code_field,
     code_lifecycle,
     code_metrics,
     code_spans,
