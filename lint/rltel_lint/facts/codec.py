@@ -71,7 +71,8 @@ def _kind(cls: type[n.Node], name: str) -> int:
 
 
 _PLANS: tuple[tuple[tuple[str, int], ...], ...] = tuple(
-    tuple((f.name, _kind(cls, f.name)) for f in fields(cls) if f.name != "at") for cls in _CLASSES
+    tuple((f.name, _kind(cls, f.name)) for f in fields(cls) if f.name != "at" and f.init)
+    for cls in _CLASSES
 )
 _TAGS: dict[type[n.Node], int] = {cls: tag for tag, cls in enumerate(_CLASSES)}
 _READ_PLANS = tuple(tuple(kind for _, kind in plan) for plan in _PLANS)

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field, fields
 from operator import attrgetter
 from typing import Literal
 
@@ -243,6 +243,9 @@ class Parameters(Node):
 class Stmt(Node):
     """A statement."""
 
+    own: tuple[Node, ...] | None = field(default=None, init=False, repr=False)
+    """What :func:`own_nodes` found, once it was asked."""
+
 
 @dataclass(eq=False)
 class ExprStmt(Stmt):
@@ -436,9 +439,9 @@ _GETTERS: dict[type, _Getter] = {}
 def _getter(kind: type) -> _Getter:
     """Gets the fields of a node that can hold other nodes."""
     names = [
-        field.name
-        for field in fields(kind)
-        if field.name not in {"at", "name_at"} and _HOLDS_NODES.search(str(field.type))
+        one.name
+        for one in fields(kind)
+        if one.init and one.name != "name_at" and _HOLDS_NODES.search(str(one.type))
     ]
     if not names:
         return lambda _: ()
@@ -484,6 +487,35 @@ def walk(node: Node, *, into_functions: bool = True) -> Iterator[Node]:
             children = [c for c in children if not isinstance(c, (FunctionDef, ClassDef, Lambda))]
         children.reverse()
         stack += children
+
+
+def own_nodes(statement: Stmt) -> tuple[Node, ...]:
+    """Returns the nodes of a statement that are in none of the statements inside it.
+
+    Of a nested definition only its decorators, defaults and bases are seen.
+    """
+    if statement.own is None:
+        statement.own = tuple(_own_nodes(statement))
+    return statement.own
+
+
+def _own_nodes(statement: Stmt) -> Iterator[Node]:
+    if isinstance(statement, FunctionDef):
+        for decorator in statement.decorators:
+            yield from walk(decorator)
+        for param in statement.params.items:
+            if param.default is not None:
+                yield from walk(param.default)
+        return
+    if isinstance(statement, ClassDef):
+        for part in (*statement.decorators, *statement.bases):
+            yield from walk(part)
+        return
+    stack: list[Node] = [statement]
+    while stack:
+        node = stack.pop()
+        yield node
+        stack += [child for child in child_nodes(node) if not isinstance(child, Stmt)]
 
 
 def yields(body: tuple[Stmt, ...]) -> bool:

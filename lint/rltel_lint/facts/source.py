@@ -11,6 +11,7 @@ import ast
 import re
 import symtable
 import warnings
+from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -19,6 +20,7 @@ from typing import Any
 from rltel_lint.facts import nodes as n
 from rltel_lint.facts.codec import decode, encode
 from rltel_lint.facts.lower_ast import lower
+from rltel_lint.facts.occurrences import occurrences
 from rltel_lint.facts.store import FactStore, text_key
 
 _TOO_DEEP = "it is nested too deeply to be read"
@@ -26,7 +28,8 @@ _MOST_BRACKETS = 200
 """CPython takes no more; libcst, which takes over from it, would end the process at some point."""
 
 _WORD = re.compile(r"[^\W\d]\w*")
-_ALIAS = re.compile(r"\b(\w+)\s+as\s+(\w+)")
+_BEFORE_AS = re.compile(r"(\w+)\s*$")
+_AFTER_AS = re.compile(r"\s*(\w+)")
 _Definition = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
 
 
@@ -142,6 +145,7 @@ class SourceFacts:
             text = text.replace("\r\n", "\n").replace("\r", "\n")
         self.text = text
         self.problems: list[SyntaxProblem] = []
+        self._units_by_word: dict[str, list[Unit]] = {}
 
     def note(self, line: int, message: str) -> None:
         """Remembers that something at this line could not be read."""
@@ -158,25 +162,41 @@ class SourceFacts:
     def aliases(self) -> Mapping[str, frozenset[str]]:
         """For every ``name as alias`` in the text, the aliases of each name."""
         found: dict[str, set[str]] = {}
-        for name, alias in _ALIAS.findall(self.text):
+        for name, alias in _renamed(self.text):
             found.setdefault(name, set()).add(alias)
         return {name: frozenset(aliases) for name, aliases in found.items()}
+
+    @cached_property
+    def originals(self) -> Mapping[str, str]:
+        """For every ``name as alias`` in the text, the name that an alias stands for."""
+        return {alias: name for name, alias in _renamed(self.text)}
 
     def mentions(self, words: Iterable[str]) -> bool:
         """Whether all of these stand in the text: names as a whole, anything else anywhere."""
         return all(w in self.words if w.isidentifier() else w in self.text for w in words)
 
     @cached_property
-    def _units_by_word(self) -> dict[str, list[Unit]]:
-        found: dict[str, list[Unit]] = {}
-        for unit in self.all_units():
-            for word in set(_WORD.findall(unit.text)):
-                found.setdefault(word, []).append(unit)
-        return found
+    def _places(self) -> tuple[list[int], list[Unit]]:
+        """Where every unit begins in the text, and the units, in order."""
+        units = list(self.all_units())
+        return [self.starts[unit.first - 1] for unit in units], units
 
     def units_with(self, word: str) -> list[Unit]:
         """Returns the units whose text has this name as a whole, in order."""
-        return self._units_by_word.get(word, [])
+        known = self._units_by_word.get(word)
+        if known is None:
+            known = self._units_by_word[word] = list(self._units_with(word))
+        return known
+
+    def _units_with(self, word: str) -> Iterator[Unit]:
+        begins, units = self._places
+        last: Unit | None = None
+        for start, _ in occurrences(word, self.text):
+            index = bisect_right(begins, start) - 1
+            # What stands between the members of a class, a comment, is in no unit.
+            if index >= 0 and units[index] is not last and start < self.starts[units[index].last]:
+                last = units[index]
+                yield last
 
     def units_with_any(self, words: Iterable[str]) -> list[Unit]:
         """Returns the units whose text has one of these names as a whole, in order."""
@@ -338,6 +358,16 @@ class SourceFacts:
             )
             for statement in lowered
         )
+
+
+def _renamed(text: str) -> Iterator[tuple[str, str]]:
+    """Yields the words on both sides of every `` as ``."""
+    at = text.find(" as ")
+    while at >= 0:
+        name, alias = _BEFORE_AS.search(text, max(at - 100, 0), at), _AFTER_AS.match(text, at + 4)
+        if name and alias:
+            yield name[1], alias[1]
+        at = text.find(" as ", at + 4)
 
 
 def _depth(text: str) -> int:

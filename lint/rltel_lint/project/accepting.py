@@ -15,7 +15,7 @@ from rltel_lint.project.actors import Actors
 from rltel_lint.project.calls import CallFinder
 from rltel_lint.project.carried import KEYWORD_CONSTANT, is_keyword
 from rltel_lint.project.evaluate import Evaluator
-from rltel_lint.project.model import Binding, Class, Function, Module, Scope, own_nodes
+from rltel_lint.project.model import Binding, Class, Function, Module, Scope
 from rltel_lint.project.modules import ModuleTable
 from rltel_lint.project.resolve import Resolver
 from rltel_lint.project.spans import expr_means
@@ -211,7 +211,7 @@ class Accepting:
             for entity in self._resolver.of(func, scope)
             if isinstance(entity, Function)
             for statement in entity.paths
-            for call in own_nodes(statement)
+            for call in n.own_nodes(statement)
             if isinstance(call, n.Call)
         )
 
@@ -230,7 +230,7 @@ class Accepting:
         if not self._keyword_is_spelled:
             return False
         for statement in function.paths:
-            for node in own_nodes(statement):
+            for node in n.own_nodes(statement):
                 if isinstance(node, n.Expr) and self._is_keyword(node, function):
                     return True
         return False

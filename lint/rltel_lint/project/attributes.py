@@ -13,7 +13,7 @@ from rltel_lint.project.binding import bind
 from rltel_lint.project.calls import CallFinder, CallSite
 from rltel_lint.project.evaluate import Evaluator
 from rltel_lint.project.literals import Literal, literals
-from rltel_lint.project.model import Function, Scope, own_nodes
+from rltel_lint.project.model import Function, Scope
 from rltel_lint.project.modules import ModuleTable
 from rltel_lint.project.resolve import Resolver
 from rltel_lint.project.spans import Spans, call_means
@@ -203,7 +203,7 @@ class Attributes:
                     if isinstance(target, n.Subscript) and n.dotted(target.base) == name:
                         value = self._evaluator.of(target.index, function, statement)
                         yield SetAttribute(value, target.index, function, on)
-            for node in own_nodes(statement):
+            for node in n.own_nodes(statement):
                 if isinstance(node, n.Call) and n.dotted(node.func) == f"{name}.update":
                     for arg in node.args:
                         if arg.keyword is None and not arg.star:
@@ -244,7 +244,7 @@ class Attributes:
         """Whether a constant is used beside its definition, imports and ``__all__``."""
         for module, unit in self._modules.units_mentioning(constant):
             for _, statement in self._uses.statements(module, unit):
-                for node in own_nodes(statement):
+                for node in n.own_nodes(statement):
                     named = isinstance(node, n.Name) and node.id == constant
                     named |= isinstance(node, n.Attribute) and node.attr == constant
                     if named and not self._uses.is_target(node, statement):

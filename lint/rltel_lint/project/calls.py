@@ -7,11 +7,12 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from rltel_lint.facts import nodes as n
+from rltel_lint.facts.occurrences import occurrences
 from rltel_lint.facts.source import Unit
 from rltel_lint.findings import Place
 from rltel_lint.project.binding import EMPTY, Frame, Passed, bind, bound_already, init_of
 from rltel_lint.project.escapes import references
-from rltel_lint.project.model import Class, Function, Module, Scope, own_nodes
+from rltel_lint.project.model import Class, Function, Module, Scope
 from rltel_lint.project.modules import ModuleTable
 from rltel_lint.project.resolve import (
     Entities,
@@ -24,6 +25,8 @@ from rltel_lint.project.resolve import (
 
 Words = tuple[str, ...]
 
+_NAMED = re.compile(r"\s*(?:as\b|[),;#\\]|$)", re.MULTILINE)
+"""What follows a name that may be imported or assigned under another one, not called."""
 _OWN_CLASS = re.compile(r"\bcls\b|\b__class__\b|\btype\(")
 """How a class calls itself."""
 
@@ -127,11 +130,8 @@ class CallFinder:
             word = todo.pop()
             if word not in module.facts.words:
                 continue
-            pattern = _named_as_a_whole(word)
-            if not pattern.search(module.facts.text):
-                continue
             for unit in module.facts.units_with(word):
-                if pattern.search(unit.text):
+                if any(_NAMED.match(unit.text, end) for _, end in occurrences(word, unit.text)):
                     for alias in _aliases(unit, word):
                         if alias not in here:
                             here.add(alias)
@@ -348,11 +348,6 @@ def _any_of(words: Iterable[str]) -> re.Pattern[str]:
     return re.compile(rf"\b(?:{'|'.join(map(re.escape, sorted(words)))})\b")
 
 
-def _named_as_a_whole(word: str) -> re.Pattern[str]:
-    """Matches a word where it may be imported or assigned under another name, not called."""
-    return re.compile(rf"\b{re.escape(word)}\b(?=\s*(?:as\b|[),;#\\]|$))", re.MULTILINE)
-
-
 def _spelled(func: n.Expr) -> Iterator[str]:
     """Yields the names in a callee: of ``a.b(x).c`` those are ``a``, ``b`` and ``c``."""
     while True:
@@ -447,7 +442,7 @@ def _own_calls(statement: n.Stmt, scope: Scope) -> Iterator[CallSite]:
     if isinstance(statement, n.With):
         for item in statement.items:
             contexts.update(choices(item.context))
-    calls = [node for node in own_nodes(statement) if isinstance(node, n.Call)]
+    calls = [node for node in n.own_nodes(statement) if isinstance(node, n.Call)]
     for call in sorted(calls, key=lambda node: node.at):
         with_ = statement if call in contexts and isinstance(statement, n.With) else None
         yield CallSite(call, scope, statement, with_=with_)

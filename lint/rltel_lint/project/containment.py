@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from rltel_lint.facts import nodes as n
 from rltel_lint.project.binding import init_of
 from rltel_lint.project.calls import CallFinder, CallSite
-from rltel_lint.project.model import Class, Function, Scope, own_nodes
+from rltel_lint.project.model import Class, Function, Scope
 from rltel_lint.project.resolve import Resolver
 from rltel_lint.project.spans import Spans, SpanSite
 
@@ -152,7 +152,7 @@ def _runs_at_once(call: CallSite, target: Function) -> bool:
     """Whether the body runs where it is called: a coroutine is awaited, a generator looped over."""
     if not target.node.is_async and not target.node.is_generator:
         return True
-    for node in own_nodes(call.statement):
+    for node in n.own_nodes(call.statement):
         if isinstance(node, (n.Await, n.Yield)) and node.value is call.call:
             return True
         if isinstance(node, n.For) and node.iterable is call.call:

@@ -147,17 +147,24 @@ class DispatchFinder:
 
     def _pattern(self, names: frozenset[str]) -> re.Pattern[str] | None:
         forms = [rf"\b{re.escape(word)}\b" for word in self._carrier_words]
-        texts = [module.facts.text for module in self.modules if not self.is_library(module)]
-        carries = bool(forms) and any(re.search("|".join(forms), text) for text in texts)
+        carries = any(
+            not self.is_library(module)
+            for word in self._carrier_words
+            for module in self.modules.mentioning(word)
+        )
         if not names and not carries:
             return None
         either = "|".join(re.escape(name) for name in sorted(names)) or "(?!)"
         looked_up = rf"\.(?:{either})\b(?!\s*\()"
         written = rf"[\"'](?:{either})[\"']"
         forms += [looked_up, rf"\b(?:{either})\s*\.\s*(?:remote|options)\b", written]
-        if carries or any(re.search(f"{looked_up}|{written}", text) for text in texts):
+        if carries or self._is_found(re.compile(f"{looked_up}|{written}"), names):
             forms += self._computed()
         return re.compile("|".join(forms))
+
+    def _is_found(self, pattern: re.Pattern[str], names: frozenset[str]) -> bool:
+        near = {module for name in names for module in self.modules.mentioning(name)}
+        return any(pattern.search(m.facts.text) for m in near if not self.is_library(m))
 
     def _computed(self) -> Iterator[str]:
         """The forms in which neither handle nor method need be written where the call is."""

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from rltel_lint.facts import nodes as n
-from rltel_lint.project.model import Class, Function, Scope, own_nodes
+from rltel_lint.project.model import Class, Function, Scope
 from rltel_lint.project.resolve import Resolver
 
 _BY_NAME = {"getattr", "methodcaller", "attrgetter"}
@@ -56,7 +56,7 @@ def references(statements: Iterable[n.Stmt], scope: Scope) -> Iterator[Reference
 
 
 def _own(statement: n.Stmt, scope: Scope) -> Iterator[Reference]:
-    nodes = list(own_nodes(statement))
+    nodes = list(n.own_nodes(statement))
     seen = set(_understood(statement))
     for node in nodes:
         if isinstance(node, n.Call):

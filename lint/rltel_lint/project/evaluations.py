@@ -9,7 +9,7 @@ from rltel_lint.facts import nodes as n
 from rltel_lint.project.calls import CallSite
 from rltel_lint.project.flow import Flow
 from rltel_lint.project.invocations import Invocations
-from rltel_lint.project.model import Function, own_nodes
+from rltel_lint.project.model import Function
 from rltel_lint.project.spans import Spans, SpanSite
 from rltel_lint.vocabulary.model import Lifecycle
 
@@ -108,7 +108,7 @@ class Evaluations:
         return any(
             isinstance(node, n.Call) and _enters_by_hand(node)
             for s in caller.paths
-            for node in own_nodes(s)
+            for node in n.own_nodes(s)
         )
 
     # -- what is counted ----------------------------------------------------------------

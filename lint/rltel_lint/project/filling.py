@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from rltel_lint.facts import nodes as n
-from rltel_lint.project.model import Class, Function, Scope, own_nodes
+from rltel_lint.project.model import Class, Function, Scope
 from rltel_lint.project.resolve import Instance, Resolver, with_nested
 
 _ADDS = {"append", "appendleft", "add", "insert", "put"}
@@ -105,7 +105,7 @@ def _changed(function: Function) -> Iterator[tuple[n.Expr, n.Expr, n.Stmt]]:
                     yield target, target.base, statement
         elif isinstance(statement, n.AugAssign):
             yield statement.target, statement.target, statement
-        for node in own_nodes(statement):
+        for node in n.own_nodes(statement):
             if isinstance(node, n.Call) and isinstance(node.func, n.Attribute):
                 if node.func.attr in _CHANGES:
                     yield node, node.func.base, statement

@@ -10,13 +10,13 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 
 from rltel_lint.facts import nodes as n
+from rltel_lint.facts.occurrences import occurrences
 from rltel_lint.facts.source import Unit
 from rltel_lint.project.binding import init_of
 from rltel_lint.project.calls import CallFinder, CallSite
 from rltel_lint.project.invocations import Invocations
-from rltel_lint.project.model import Class, Function, Module, Scope, own_nodes
+from rltel_lint.project.model import Class, Function, Module, Scope
 from rltel_lint.project.modules import ModuleTable
-from rltel_lint.project.occurrences import occurrences
 from rltel_lint.project.resolve import External, Resolver
 from rltel_lint.project.uses import Uses
 from rltel_lint.vocabulary.model import KnownCall, means
@@ -55,7 +55,6 @@ class Flow:
         self._steps: dict[tuple[Function, int], list[Step]] = {}
         self._leading: dict[int, Mapping[str, int]] = {}  # kept, so that no id is used twice
         self._calls: dict[n.Stmt, list[n.Call]] = {}
-        self._originals: dict[Module, dict[str, str]] = {}
         self._callers_by_word: dict[str, frozenset[str]] = {}
         self._defined_in: dict[Unit, set[str]] = {}
 
@@ -78,7 +77,7 @@ class Flow:
             here = words.union(*(module.facts.aliases.get(word, ()) for word in words))
             for unit in module.facts.units_with_any(here):
                 for scope, statement in self._uses.statements(module, unit):
-                    for node in own_nodes(statement):
+                    for node in n.own_nodes(statement):
                         if _last(node) in here and self.means(node, scope, known):
                             assert isinstance(node, n.Expr)
                             found.append((scope, statement, node))
@@ -187,7 +186,7 @@ class Flow:
         known = self._calls.get(statement)
         if known is None:
             known = self._calls[statement] = [
-                node for node in own_nodes(statement) if isinstance(node, n.Call)
+                node for node in n.own_nodes(statement) if isinstance(node, n.Call)
             ]
         return known
 
@@ -195,11 +194,7 @@ class Flow:
         word = _last(func)
         if not word or word in leading:
             return True
-        originals = self._originals.get(scope.module)
-        if originals is None:
-            pairs = _ALIAS.findall(scope.module.facts.text)
-            originals = self._originals[scope.module] = {alias: name for name, alias in pairs}
-        if originals.get(word) in leading:
+        if scope.module.facts.originals.get(word) in leading:
             return True
         if isinstance(func, n.Name) and isinstance(scope, Function):
             return bool(scope.bindings_of(word))  # a local variable may be any function
@@ -249,7 +244,6 @@ _DEFINED = re.compile(r"\bdef\s+(\w+)")
 _DECORATES = re.compile(r"@(?:\w+\.)*$")
 _HANDED_ON = re.compile(r"[\"']?\s*(?:[(),]|\.remote\b|\.options\b)")
 """What follows a name, or one in quotes, that is called or passed on; and much that is not."""
-_ALIAS = re.compile(r"\b(\w+)\s+as\s+(\w+)")
 
 
 def _is_handed_on(name: str, text: str) -> bool:

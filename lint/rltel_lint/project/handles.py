@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 
 from rltel_lint.facts import nodes as n
-from rltel_lint.project.model import Function, own_nodes
+from rltel_lint.project.model import Function
 
 IsGate = Callable[[n.Expr], bool]
 Reads = Callable[[n.Call, n.Arg], bool]
@@ -56,7 +56,7 @@ def escapes(name: str, function: Function, only_reads: Reads) -> bool:
                 return True
             continue
         held = {id(node) for node in _harmless(statement, only_reads)}
-        for node in own_nodes(statement):
+        for node in n.own_nodes(statement):
             if isinstance(node, n.Name) and node.id == name and id(node) not in held:
                 return True
     return False
@@ -71,7 +71,7 @@ def _harmless(statement: n.Stmt, only_reads: Reads) -> Iterator[n.Node]:
         yield from (i.target for i in statement.items if isinstance(i.target, n.Name))
     if isinstance(statement, (n.If, n.While)):
         yield from (node for node in n.walk(statement.test) if isinstance(node, n.Name))
-    for node in own_nodes(statement):
+    for node in n.own_nodes(statement):
         if isinstance(node, n.Attribute):
             yield node.base
         elif isinstance(node, n.Compare):
@@ -255,7 +255,7 @@ def _closes(statement: n.Stmt, name: str) -> bool:
         and isinstance(node.func, n.Attribute)
         and node.func.attr in _ENDS
         and _is(node.func.base, name)
-        for node in own_nodes(statement)
+        for node in n.own_nodes(statement)
     )
 
 
@@ -314,12 +314,12 @@ def _settles(statement: n.Stmt, name: str, is_gate: IsGate) -> bool:
 def _used_in(statement: n.Stmt, name: str) -> n.Attribute | None:
     uses = [
         node
-        for node in own_nodes(statement)
+        for node in n.own_nodes(statement)
         if isinstance(node, n.Attribute) and _is(node.base, name)
     ]
     if not uses:
         return None
-    for node in own_nodes(statement):
+    for node in n.own_nodes(statement):
         guard = node.test if isinstance(node, n.Conditional) else None
         if isinstance(node, n.BoolOp):
             guard = node.left

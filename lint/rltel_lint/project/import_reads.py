@@ -12,7 +12,7 @@ from rltel_lint.findings import Place
 from rltel_lint.project.evaluate import Evaluator
 from rltel_lint.project.imports import ImportGraph, evaluated_at_once, run_at_import
 from rltel_lint.project.lifecycle import Lifecycle
-from rltel_lint.project.model import Class, Function, Module, Scope, own_nodes
+from rltel_lint.project.model import Class, Function, Module, Scope
 from rltel_lint.project.modules import ModuleTable
 from rltel_lint.project.resolve import External, Resolver
 from rltel_lint.project.uses import Use, Uses
@@ -246,7 +246,7 @@ class ImportReads:
                     continue
                 for scope, statement in self._uses.statements(module, unit):
                     if isinstance(scope, Function):
-                        for node in own_nodes(statement):
+                        for node in n.own_nodes(statement):
                             for name in self._set_by(node, scope, statement):
                                 exact = self._evaluator.of(name, scope, statement).exact or ""
                                 if exact.startswith(self._prefixes):

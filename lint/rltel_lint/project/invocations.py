@@ -6,11 +6,11 @@ import re
 from collections.abc import Iterator
 
 from rltel_lint.facts import nodes as n
+from rltel_lint.facts.occurrences import occurrences
 from rltel_lint.facts.source import Unit
 from rltel_lint.project.calls import CallFinder, CallSite
 from rltel_lint.project.model import Class, Function, Module
 from rltel_lint.project.modules import ModuleTable
-from rltel_lint.project.occurrences import occurrences
 from rltel_lint.project.resolve import External, Instance, Resolver
 
 _CALLS = re.compile(r"\s*(?:\(|\.remote\b|\.options\b)")

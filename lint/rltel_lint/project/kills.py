@@ -10,7 +10,7 @@ from rltel_lint.facts import nodes as n
 from rltel_lint.project.calls import CallFinder, CallSite
 from rltel_lint.project.carriers import CarrierFacts
 from rltel_lint.project.lifecycle import Lifecycle
-from rltel_lint.project.model import Class, Function, Scope, own_nodes
+from rltel_lint.project.model import Class, Function, Scope
 from rltel_lint.project.order import comes_before
 from rltel_lint.project.origins import Origin
 from rltel_lint.project.resolve import Collection, Handle, Instance, Resolver
@@ -141,7 +141,7 @@ class Kills:
         looped = [b.element_of for b in at.function.bindings_of(actor.id)]
         looped += [
             iterable
-            for node in own_nodes(at.statement)
+            for node in n.own_nodes(at.statement)
             if isinstance(node, n.Comprehension)
             for target, iterable in node.loops
             if isinstance(target, n.Name) and target.id == actor.id

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 
 from rltel_lint.facts import nodes as n
 from rltel_lint.project.calls import CallFinder, CallSite
-from rltel_lint.project.model import Function, own_nodes
+from rltel_lint.project.model import Function
 
 _TRANSPARENT = {
     *("staticmethod", "classmethod", "override", "final", "abstractmethod"),
@@ -42,7 +42,7 @@ def _keeps(decorator: n.Expr) -> bool:
 def first_yield(block: Iterable[n.Stmt]) -> n.Yield | None:
     """Returns the first ``yield`` of a block, not of functions in it."""
     for statement in block:
-        yields = [node for node in own_nodes(statement) if isinstance(node, n.Yield)]
+        yields = [node for node in n.own_nodes(statement) if isinstance(node, n.Yield)]
         if yields:
             return min(yields, key=lambda node: node.at)
         if isinstance(statement, (n.FunctionDef, n.ClassDef)):

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from rltel_lint.facts import nodes as n
 from rltel_lint.findings import Place
-from rltel_lint.project.model import Module, Scope, own_nodes
+from rltel_lint.project.model import Module, Scope
 from rltel_lint.project.modules import ModuleTable
 from rltel_lint.project.uses import Uses
 
@@ -79,7 +79,7 @@ def literals(modules: ModuleTable, uses: Uses, prefixes: tuple[str, ...]) -> Ite
             if not any(text in unit.text for text in quoted):
                 continue
             for scope, statement in uses.statements(module, unit):
-                for node in own_nodes(statement):
+                for node in n.own_nodes(statement):
                     if isinstance(node, n.Const) and isinstance(node.value, str):
                         if node.value.startswith(prefixes):
                             around = tuple(uses.around(node, statement))

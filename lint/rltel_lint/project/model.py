@@ -251,11 +251,9 @@ class Function(Scope):
     def _elsewhere(self) -> frozenset[str]:
         return frozenset(
             name
-            for statement in self.node.body
-            if not isinstance(statement, (n.FunctionDef, n.ClassDef))
-            for node in n.walk(statement, into_functions=False)
-            if isinstance(node, n.Scope)
-            for name in node.names
+            for statement in self.paths
+            if isinstance(statement, n.Scope)
+            for name in statement.names
         )
 
     def bindings_of(self, name: str) -> list[Binding]:
@@ -279,32 +277,9 @@ class Function(Scope):
         """For every expression of the function, its innermost statement."""
         found: dict[n.Node, n.Stmt] = {}
         for statement in self.paths:
-            for node in own_nodes(statement):
+            for node in n.own_nodes(statement):
                 found[node] = statement
         return found
-
-
-def own_nodes(statement: n.Stmt) -> Iterator[n.Node]:
-    """Yields the nodes of a statement that are in none of the statements inside it.
-
-    Of a nested definition only its decorators, defaults and bases are seen.
-    """
-    if isinstance(statement, n.FunctionDef):
-        for decorator in statement.decorators:
-            yield from n.walk(decorator)
-        for param in statement.params.items:
-            if param.default is not None:
-                yield from n.walk(param.default)
-        return
-    if isinstance(statement, n.ClassDef):
-        for part in (*statement.decorators, *statement.bases):
-            yield from n.walk(part)
-        return
-    stack: list[n.Node] = [statement]
-    while stack:
-        node = stack.pop()
-        yield node
-        stack += [child for child in n.child_nodes(node) if not isinstance(child, n.Stmt)]
 
 
 def _collect_paths(block: tuple[n.Stmt, ...], outer: Path, into: dict[n.Stmt, Path]) -> None:
@@ -338,7 +313,7 @@ def bound_by_header(statement: n.Stmt) -> Iterator[tuple[str, Binding]]:
 
 def bound_in_passing(statement: n.Stmt) -> Iterator[tuple[str, Binding]]:
     """Yields what the expressions of a statement bind with ``:=``, if they are reached."""
-    for node in own_nodes(statement):
+    for node in n.own_nodes(statement):
         if isinstance(node, n.NamedExpr) and isinstance(node.target, n.Name):
             yield node.target.id, Binding(statement, value=node.value)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 
 from rltel_lint.facts import nodes as n
-from rltel_lint.project.model import Function, own_nodes
+from rltel_lint.project.model import Function
 
 _WAITING = frozenset(
     {"wait", "wait_for", "join", "sleep", "clear", "is_set", "done", "acquire", "empty", "ready"}
@@ -75,7 +75,7 @@ def lifetime(block: tuple[n.Stmt, ...], first: n.Stmt) -> tuple[n.Stmt, ...]:
     start = next(index for index, one in enumerate(block) if one is first)
     for end in range(len(block) - 1, start, -1):
         for one in _inner(block[end : end + 1]):
-            for node in own_nodes(one):
+            for node in n.own_nodes(one):
                 func = node.func if isinstance(node, n.Call) else None
                 if isinstance(func, n.Attribute) and func.attr == "end":
                     if n.dotted(func.base) in names:
@@ -141,7 +141,7 @@ def _is_about_a_pass(
         if _assigned(one) & own:
             return True
         tested = set(n.walk(one.test)) if isinstance(one, (n.If, n.While)) else set()
-        for node in own_nodes(one):
+        for node in n.own_nodes(one):
             if isinstance(node, n.Name) and node.id in got and node not in tested:
                 return True
             if isinstance(node, n.Call) and isinstance(node.func, n.Attribute):
@@ -202,7 +202,7 @@ def _inner(block: tuple[n.Stmt, ...]) -> Iterator[n.Stmt]:
 
 
 def _calls(statement: n.Stmt) -> bool:
-    return any(isinstance(node, n.Call) for node in own_nodes(statement))
+    return any(isinstance(node, n.Call) for node in n.own_nodes(statement))
 
 
 def _called(expr: n.Expr) -> str:

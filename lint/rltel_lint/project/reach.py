@@ -11,7 +11,7 @@ from rltel_lint.facts import nodes as n
 from rltel_lint.facts.source import Unit
 from rltel_lint.project.calls import CallFinder, CallSite
 from rltel_lint.project.invocations import Invocations
-from rltel_lint.project.model import Class, Function, Module, own_nodes
+from rltel_lint.project.model import Class, Function, Module
 from rltel_lint.project.resolve import External, Resolver, with_nested
 from rltel_lint.project.spans import Spans, SpanSite, expr_means
 from rltel_lint.vocabulary.model import KnownCall, Vocabulary
@@ -223,6 +223,6 @@ class Reach:
 
 def _calls(function: Function) -> Iterable[tuple[n.Call, Function]]:
     for statement in function.paths:
-        for node in own_nodes(statement):
+        for node in n.own_nodes(statement):
             if isinstance(node, n.Call):
                 yield node, function

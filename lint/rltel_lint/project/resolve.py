@@ -76,7 +76,6 @@ NOTHING: Entities = frozenset()
 _TRANSPARENT = {"ray.remote", "builtins.staticmethod", "builtins.classmethod"}
 _PARTIALS = {"functools.partial", "functools.partialmethod"}
 _CLASS = re.compile(r"^class\s+(\w+)\s*(?:\[[^\]]*\]\s*)?\(([^)]*)\)", re.MULTILINE)
-_ALIAS = re.compile(r"\b(\w+)\s+as\s+(\w+)")
 _WRAPPERS = {"Optional", "Annotated", "Final", "ClassVar", "Awaitable", "ObjectRef", "Type", "type"}
 _CONTAINERS = {
     *("list", "List", "Sequence", "Iterable", "Iterator", "tuple", "Tuple", "set", "Set"),
@@ -504,7 +503,7 @@ class Resolver:
         for module in self.modules:
             text = module.facts.text
             headers = _CLASS.findall(text) if "class " in text else []
-            aliases = dict(map(reversed, _ALIAS.findall(text))) if headers else {}
+            aliases = module.facts.originals if headers else {}
             for name, bases in headers:
                 for word in set(re.findall(r"\w+", bases)):
                     for meant in {word, aliases.get(word, word)}:

@@ -12,7 +12,7 @@ from rltel_lint.findings import Place
 from rltel_lint.project.binding import Passed
 from rltel_lint.project.calls import CallFinder, CallSite
 from rltel_lint.project.evaluate import Evaluator
-from rltel_lint.project.model import Function, Module, own_nodes
+from rltel_lint.project.model import Function, Module
 from rltel_lint.project.modules import ModuleTable
 from rltel_lint.project.resolve import External, Resolver
 from rltel_lint.project.uses import Uses
@@ -165,7 +165,7 @@ class Series:
             if not any(key in unit.text for key in keyed):
                 continue
             for scope, statement in self._uses.statements(module, unit):
-                for node in own_nodes(statement):
+                for node in n.own_nodes(statement):
                     if not isinstance(node, n.Subscript) or not isinstance(node.index, n.Const):
                         continue
                     key = node.index.value

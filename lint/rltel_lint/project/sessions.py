@@ -10,7 +10,7 @@ from rltel_lint.project.calls import CallFinder, CallSite
 from rltel_lint.project.flow import Flow
 from rltel_lint.project.imports import evaluated_at_once
 from rltel_lint.project.lazy import kind_of
-from rltel_lint.project.model import Function, own_nodes
+from rltel_lint.project.model import Function
 from rltel_lint.project.order import comes_before
 from rltel_lint.project.spans import SpanFinder
 from rltel_lint.vocabulary.model import KnownCall, Lifecycle
@@ -95,7 +95,7 @@ class Sessions:
         for statement in function.paths:
             if isinstance(statement, (n.FunctionDef, n.ClassDef)):
                 continue
-            awaited = {node.value for node in own_nodes(statement) if isinstance(node, n.Await)}
+            awaited = {node.value for node in n.own_nodes(statement) if isinstance(node, n.Await)}
             for written, target in self._flow.steps_in(statement, function, leading):
                 if target not in makers or target is function or not isinstance(written, n.Call):
                     continue
@@ -125,6 +125,8 @@ def _instrumented_after(
         if site.statement.at <= statement.at < first.statement.at:
             if isinstance(statement, (n.FunctionDef, n.ClassDef)):
                 continue
-            if any(isinstance(x, n.Attribute) and x.attr in _CLOSES for x in own_nodes(statement)):
+            if any(
+                isinstance(x, n.Attribute) and x.attr in _CLOSES for x in n.own_nodes(statement)
+            ):
                 return None
     return first

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from rltel_lint.facts import nodes as n
 from rltel_lint.facts.source import Unit
 from rltel_lint.project.calls import CallFinder
-from rltel_lint.project.model import Class, Function, Module, Scope, own_nodes
+from rltel_lint.project.model import Class, Function, Module, Scope
 from rltel_lint.project.modules import ModuleTable
 from rltel_lint.project.resolve import Resolver, with_nested
 
@@ -88,7 +88,7 @@ class Uses:
 
     def _of_name(self, name: str, scope: Scope) -> Iterator[Use]:
         for where, statement in self._in_scope(name, scope):
-            for node in own_nodes(statement):
+            for node in n.own_nodes(statement):
                 if isinstance(node, n.Name) and node.id == name:
                     if where is scope or self._resolver.lookup(name, where)[1] is scope:
                         yield Use(node, where, statement)
@@ -112,7 +112,7 @@ class Uses:
         for module, unit in self._modules.units_mentioning(attr):
             if f".{attr}" in unit.text:
                 for scope, statement in self.statements(module, unit):
-                    for node in own_nodes(statement):
+                    for node in n.own_nodes(statement):
                         if isinstance(node, n.Attribute) and node.attr == attr:
                             yield Use(node, scope, statement)
 
@@ -189,7 +189,7 @@ def _targets(statement: n.Stmt) -> Iterator[n.Node]:
         for item in statement.items:
             if item.target is not None:
                 yield from _stored(item.target)
-    for node in own_nodes(statement):
+    for node in n.own_nodes(statement):
         if isinstance(node, n.NamedExpr):
             yield from _stored(node.target)
         elif isinstance(node, n.Comprehension):

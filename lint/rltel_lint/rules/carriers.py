@@ -10,7 +10,6 @@ from rltel_lint.findings import Finding
 from rltel_lint.project.accepting import Method
 from rltel_lint.project.carriers import CarrierFacts, Construction
 from rltel_lint.project.dispatch import Dispatch
-from rltel_lint.project.model import own_nodes
 from rltel_lint.rules.base import Rule
 from rltel_lint.rules.offers import accept_carrier, send_carrier
 from rltel_lint.values import display
@@ -484,6 +483,6 @@ def _is_used(built: Construction, facts: CarrierFacts) -> bool:
     used = any(
         isinstance(node, n.Name) and node.id == built.parameter.name
         for statement in built.constructor.paths
-        for node in own_nodes(statement)
+        for node in n.own_nodes(statement)
     )
     return used and facts.reach.class_reopens(built.cls)

@@ -95,12 +95,12 @@ class CitedThingMissing(Rule):
     def _helper(self, project: Project, mention: Mention, name: str) -> Iterator[Finding]:
         """A name that nothing has, but that is spelled almost like a helper of the vocabulary."""
         known = self._helpers(project)
+        if name in known or self._names_a_file(project, name):
+            return
         near = nearest(name, known, 0.8) or next(
             (one for one in sorted(known) if "_" in one and name.startswith(f"{one}_")), None
         )
-        if name in known or near is None or self._names_a_file(project, name):
-            return
-        if name in project.tree.tests:
+        if near is None or name in project.tree.tests:
             return
         yield self.finding(mention.place, f'there is no "{name}"; did you mean "{near}"?')
 
@@ -143,8 +143,7 @@ class CitedThingMissing(Rule):
     @staticmethod
     def _names_a_file(project: Project, name: str) -> bool:
         """Whether the code has something else of that name: a module, a function, an argument."""
-        word = re.compile(rf"\b{re.escape(name)}\b")
-        return any(word.search(module.facts.text) for module in project.modules)
+        return bool(project.modules.mentioning(name))
 
     def _symbol(self, project: Project, mention: Mention, dotted: str) -> Iterator[Finding]:
         first, second = dotted.split(".")[:2]
@@ -235,11 +234,7 @@ class EnvironmentNameNeverRead(Rule):
 
     @staticmethod
     def _is_written(project: Project, name: str) -> bool:
-        word = re.compile(rf"\b{re.escape(name)}\b")
-        return any(
-            name in module.facts.text and word.search(module.facts.text)
-            for module in project.modules
-        )
+        return bool(project.modules.mentioning(name))
 
     @staticmethod
     def _open_prefixes(project: Project, names: set[str]) -> tuple[str, ...]:

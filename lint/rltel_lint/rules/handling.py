@@ -9,7 +9,7 @@ from rltel_lint.facts import nodes as n
 from rltel_lint.findings import Finding
 from rltel_lint.project.calls import CallSite
 from rltel_lint.project.handles import IsGate, Reads, ends, escapes, leaks, unguarded_use
-from rltel_lint.project.model import Function, Module, own_nodes
+from rltel_lint.project.model import Function, Module
 from rltel_lint.project.spans import is_context_manager
 from rltel_lint.rules.base import Rule
 from rltel_lint.rules.offers import guard_none
@@ -403,7 +403,7 @@ def _yields(function: Function) -> list[n.Yield]:
     return [
         node
         for statement in function.paths
-        for node in own_nodes(statement)
+        for node in n.own_nodes(statement)
         if isinstance(node, n.Yield)
     ]
 

@@ -9,7 +9,7 @@ from rltel_lint.findings import Finding, Place
 from rltel_lint.project.calls import CallSite
 from rltel_lint.project.lazy import first_yield
 from rltel_lint.project.linked import Project
-from rltel_lint.project.model import Function, own_nodes
+from rltel_lint.project.model import Function
 from rltel_lint.project.spans import SpanSite, call_means, is_context_manager
 from rltel_lint.rules.base import Rule
 from rltel_lint.rules.offers import activate_stream
@@ -192,7 +192,7 @@ def _yield_before_detach(function: Function, statement: n.Assign) -> n.Yield | N
         (
             node
             for inner in function.paths
-            for node in own_nodes(inner)
+            for node in n.own_nodes(inner)
             if isinstance(node, (n.Yield, n.Call)) and node.at > statement.at
         ),
         key=lambda node: node.at,

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from rltel_lint.facts import nodes as n
 from rltel_lint.findings import Finding
-from rltel_lint.project.model import Function, own_nodes
+from rltel_lint.project.model import Function
 from rltel_lint.project.threads import Threads
 from rltel_lint.rules.base import Rule
 from rltel_lint.rules.wording import shown
@@ -234,7 +234,7 @@ def _advertises(project: Project, decorator: Function) -> bool:
         for statement in scope.paths:
             if isinstance(statement, (n.FunctionDef, n.ClassDef)):
                 continue
-            for node in own_nodes(statement):
+            for node in n.own_nodes(statement):
                 if isinstance(node, n.Call) and node.args:
                     passed = {a.value.id for a in node.args if isinstance(a.value, n.Name)}
                     if not passed & {inner.name for inner in scopes[1:]}:
@@ -268,7 +268,7 @@ def _added(wrapper: Function) -> Iterator[tuple[str, n.Node]]:
             yield param.name, param
     rest = next((param.name for param in items if param.kind == "**"), None)
     for statement in wrapper.paths:
-        for node in own_nodes(statement):
+        for node in n.own_nodes(statement):
             if (
                 isinstance(node, n.Call)
                 and isinstance(node.func, n.Attribute)

@@ -13,7 +13,7 @@ from rltel_lint.project.callers import CallerFinder, Callers
 from rltel_lint.project.calls import CallFinder, CallSite
 from rltel_lint.project.evaluate import Evaluator
 from rltel_lint.project.metrics.keys import fits, names_in
-from rltel_lint.project.model import Function, Module, Scope, own_nodes
+from rltel_lint.project.model import Function, Module, Scope
 from rltel_lint.project.resolve import External, Resolver
 from rltel_lint.project.uses import Use, Uses
 from rltel_lint.values import Strings, literal, unknown
@@ -285,7 +285,7 @@ class LoggerFinder:
 def _references(name: str, scope: Scope, statement: n.Stmt) -> Iterator[Use]:
     if isinstance(statement, n.ClassDef):
         return
-    for node in own_nodes(statement):
+    for node in n.own_nodes(statement):
         named = isinstance(node, n.Const) and node.value == name
         if named or (isinstance(node, n.Attribute) and node.attr == name):
             yield Use(node, scope, statement)

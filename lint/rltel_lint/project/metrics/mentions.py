@@ -9,7 +9,7 @@ from rltel_lint.facts import nodes as n
 from rltel_lint.facts.source import Unit
 from rltel_lint.project.evaluate import Evaluator
 from rltel_lint.project.metrics.keys import fits
-from rltel_lint.project.model import Class, Module, Scope, own_nodes
+from rltel_lint.project.model import Class, Module, Scope
 from rltel_lint.project.modules import ModuleTable
 from rltel_lint.project.uses import Use, Uses
 from rltel_lint.values import HOLE
@@ -39,7 +39,7 @@ class Mentions:
         if key.isidentifier():
             pattern += rf"|\b{word}\s*(?:=(?!=)|:)"
         for scope, statement in self._statements(re.compile(pattern), key):
-            for node in own_nodes(statement):
+            for node in n.own_nodes(statement):
                 spelled = isinstance(node, n.Const) and node.value == key
                 if spelled or (isinstance(node, n.Arg) and node.keyword == key):
                     yield Use(node, scope, statement)
@@ -65,7 +65,7 @@ class Mentions:
         if not words:
             return
         for scope, statement in self._statements(re.compile("|".join(words)), ""):
-            for node in own_nodes(statement):
+            for node in n.own_nodes(statement):
                 if isinstance(node, n.Expr) and _is_built(node, self._uses.parent(node, statement)):
                     value = self._evaluator.of(node, scope, statement)
                     if fits(value, key) and any(t.strip(HOLE) for t in value.templates):
