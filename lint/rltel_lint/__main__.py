@@ -4,4 +4,5 @@ import sys
 
 from rltel_lint.cli import main
 
-sys.exit(main())
+if __name__ == "__main__":  # processes that it starts import it as well
+    sys.exit(main())

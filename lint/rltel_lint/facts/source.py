@@ -239,11 +239,11 @@ class SourceFacts:
         return text_key(self.text)
 
     def _unit(self, values: list[Any]) -> Unit:
-        first, last, binds, members, indented, imports = values
+        first, last, binds, members, indented, statements = values
         if not (isinstance(first, int) and isinstance(last, int)):
             raise TypeError("a line is a number")
         inner = tuple(self._unit(member) for member in members)
-        lowered = None if imports is None else decode(imports, first)
+        lowered = None if statements is None else decode(statements, first)
         return Unit(self, first, last, frozenset(binds), inner, indented is True, lowered)
 
     def _cut(self) -> tuple[Unit, ...]:
@@ -381,10 +381,9 @@ def _depth(text: str) -> int:
 
 def _index_values(unit: Unit) -> list[Any]:
     members = [_index_values(member) for member in unit.members]
-    imports = None
-    if unit._lowered and all(isinstance(node, n.Import) for node in unit._lowered):
-        imports = encode(unit._lowered, unit.first)
-    return [unit.first, unit.last, sorted(unit.binds), members, unit.indented, imports]
+    # Lowered already are imports, and what only libcst can read.
+    lowered = encode(unit._lowered, unit.first) if unit._lowered else None
+    return [unit.first, unit.last, sorted(unit.binds), members, unit.indented, lowered]
 
 
 def _reason(error: BaseException) -> str:

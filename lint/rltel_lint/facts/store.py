@@ -27,9 +27,13 @@ def tool_version() -> str:
     """Returns what facts of another tool or Python version do not have.
 
     The tool's own files are part of it, so that a changed tool never reads stale facts, also
-    where it is installed in place and keeps its version number.
+    where it is installed in place and keeps its version number. An installed copy is known by the
+    hashes in its record, which are the same on every machine.
     """
     package = Path(__file__).parent.parent
+    record = _record(package)
+    if record:
+        return f"{__version__} {sys.version_info[:2]} {text_key(record)}"
     files = sorted(
         (entry.path, entry.stat().st_mtime_ns, entry.stat().st_size)
         for folder in (package, *(path for path in package.iterdir() if path.is_dir()))
@@ -37,6 +41,21 @@ def tool_version() -> str:
         if entry.name.endswith((".py", ".toml"))
     )
     return f"{__version__} {sys.version_info[:2]} {text_key(repr(files))}"
+
+
+def _record(package: Path) -> str:
+    """The installed files with their hashes; empty where the package is not installed by copy.
+
+    The record's format is that of the PyPA specification "Recording installed projects".
+    """
+    folder = package.parent / f"rl_telemetry-{__version__}.dist-info"
+    try:
+        lines = (folder / "RECORD").read_text(encoding="utf-8").splitlines()
+    except OSError:
+        return ""
+    own = (line for line in lines if line.startswith(f"{package.name}/") and "," in line)
+    # Compiled files have no hash, and are not the same everywhere.
+    return "\n".join(sorted(line for line in own if line.split(",")[1]))
 
 
 MAX_BYTES = 128 * 1024 * 1024
@@ -61,6 +80,7 @@ class Kept:
         self._load = load
         self._values: dict[str, Any] | None = None
         self._used: dict[str, Any] = {}
+        self._ahead: dict[str, Any] = {}
         self.changed = False
 
     @property
@@ -71,8 +91,18 @@ class Kept:
 
     def index(self, key: str) -> list[Any] | None:
         """Returns the index of the text with this key, ``None`` if another one is kept."""
-        index = self._kept.get("index")
-        return index if self._kept.get("text") == key and isinstance(index, list) else None
+        if self.knows(key):
+            index: list[Any] = self._kept["index"]
+            return index
+        # What was extracted ahead is kept once it is asked for: nobody sees the difference.
+        ahead = self._ahead.get("index") if self._ahead.get("text") == key else None
+        if ahead is not None:
+            self.keep_index(key, ahead)
+        return ahead
+
+    def knows(self, key: str) -> bool:
+        """Whether the index of the text with this key is kept from an earlier run."""
+        return self._kept.get("text") == key and isinstance(self._kept.get("index"), list)
 
     def keep_index(self, key: str, index: list[Any]) -> None:
         """Keeps the index of a text."""
@@ -85,7 +115,10 @@ class Kept:
         if isinstance(value, list):
             self._used[key] = value
             return value
-        return None
+        ahead: list[Any] | None = self._ahead.get("units", {}).get(key)
+        if ahead is not None:
+            self.keep_lowered(key, ahead)
+        return ahead
 
     def keep_lowered(self, key: str, value: list[Any]) -> None:
         """Keeps the encoded statements of a unit."""
@@ -96,6 +129,10 @@ class Kept:
     def values(self) -> dict[str, Any]:
         """Returns all that is worth keeping: of the units, those that this run used."""
         return {**self._kept, "units": self._used}
+
+    def take_in(self, values: dict[str, Any]) -> None:
+        """Takes what :meth:`values` returned elsewhere, for the time when it is asked for."""
+        self._ahead = values
 
 
 class FactStore:
@@ -108,11 +145,12 @@ class FactStore:
 
     def __init__(self, folder: Path | None, note: Callable[[str], None] = lambda _: None) -> None:
         self._folder = folder
-        self._note = note
+        self.note = note
         self._noted = False
         self._open: dict[str, Kept] = {}
         self._syntax: set[str] | None = None
         self._fine: set[str] = set()
+        self._fine_ahead: set[str] = set()
 
     def file(self, path: str) -> Kept:
         """Returns what is kept of the file at this path."""
@@ -127,7 +165,7 @@ class FactStore:
         if self._syntax is None:
             known = self._read("syntax.json").get("fine", [])
             self._syntax = set(known) if isinstance(known, list) else set()
-        if key in self._syntax:
+        if key in self._syntax or key in self._fine_ahead:
             self._fine.add(key)
             return True
         return False
@@ -135,6 +173,24 @@ class FactStore:
     def keep_parses(self, key: str) -> None:
         """Keeps that the text with this key is free of syntax errors."""
         self._fine.add(key)
+
+    def extracted(self) -> dict[str, Any]:
+        """Returns all that was kept so far, as JSON values, for :meth:`take_in` elsewhere."""
+        files = {path: kept.values() for path, kept in self._open.items()}
+        return {"files": files, "fine": sorted(self._fine)}
+
+    def take_in(self, facts: Mapping[str, Any]) -> None:
+        """Takes facts that were extracted elsewhere, by this very version of the tool.
+
+        Whoever asks for them gets them as if they had been extracted at that moment. What nobody
+        asks for is not written to the folder either.
+
+        Args:
+            facts: What :meth:`extracted` returned.
+        """
+        for path, values in facts["files"].items():
+            self.file(path).take_in(values)
+        self._fine_ahead.update(facts["fine"])
 
     def save(self) -> None:
         """Writes what changed; a folder that cannot be written to is said and left."""
@@ -192,7 +248,7 @@ class FactStore:
     def _say(self, text: str) -> None:
         if not self._noted:
             self._noted = True
-            self._note(text)
+            self.note(text)
 
     def _prepare(self) -> None:
         assert self._folder is not None
