@@ -138,10 +138,14 @@ class _Reader:
                 label = self._text(number - 2)
                 yield from self._inside(token, label, before, after, series)
             elif token.kind == "word" and after != "(":
-                yield from self._outside(token, before, after, calls[-1] if calls else "")
+                if after not in _EQUALS | _MATCHES or self._kind(number + 2) != "string":
+                    yield from self._outside(token, before, after, calls[-1] if calls else "")
 
     def _text(self, number: int) -> str:
         return self._tokens[number].text if 0 <= number < len(self._tokens) else ""
+
+    def _kind(self, number: int) -> str:
+        return self._tokens[number].kind if 0 <= number < len(self._tokens) else ""
 
     def _inside(
         self, token: _Token, label: str, before: str, after: str, series: str

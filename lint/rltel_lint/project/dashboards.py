@@ -81,6 +81,16 @@ class Dashboards:
         ]
 
     @cached_property
+    def recorded(self) -> dict[str, Place]:
+        """The series that recording rules make, with where."""
+        return {
+            value.text: value.place
+            for facts in self._documents
+            for value in facts.values
+            if value.key.rpartition(".")[2] == "record"
+        }
+
+    @cached_property
     def names(self) -> frozenset[str]:
         """All names that are asked for, as written."""
         return frozenset(one.text for one in self.asked)

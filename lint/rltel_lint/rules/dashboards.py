@@ -37,7 +37,7 @@ class QueriedSpanNotEmitted(Rule):
     documents: code spans with a selection in braces, and blocks of `traceql` and `promql`. What
     counts are names in quotes that `name`, `span_name` and the like are compared with. A regular
     expression has to match some span in each of its alternatives. What begins with another prefix
-    than the project's own is left alone.
+    than the project's own is left alone; a span of another package can be listed under `reserved`.
     """
 
     code = "RLT108"
@@ -112,8 +112,8 @@ class QueriedSeriesNotRecorded(Rule):
     Ask for the series that the code records, or take the panel out. Names are compared as the
     exporter spells them: underscores for dots, and without `_total`, `_bucket`, `_sum`, `_count`
     and the unit at the end. Only names that begin like the project's own are looked at, and
-    nothing is said of a project whose names of metrics cannot all be read. A series that a
-    recording rule makes can be listed under `reserved`.
+    nothing is said of a project whose names of metrics cannot all be read. A series of another
+    package, or of a recording rule that is not among the files, can be listed under `reserved`.
     """
 
     code = "RLT508"
@@ -332,6 +332,8 @@ def _series(project: Project) -> dict[str, tuple[str, Place]] | None:
                 return None
             found.setdefault(exported(display(template)), (display(template), _at(instrument)))
             own = own or project.in_namespace(template)
+    for name, place in project.dashboards.recorded.items():
+        found.setdefault(exported(name), (name, place))
     for name in _of_library(project):
         found.setdefault(exported(name), (name, Place("")))
     return found if own else None

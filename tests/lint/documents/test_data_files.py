@@ -12,6 +12,7 @@ from rltel_lint.facts.documents import extract_document
 from rltel_lint.facts.documents_codec import decode_document, encode_document
 from rltel_lint.facts.entries import PADDING
 from rltel_lint.facts.queries import read_query
+from rltel_lint.findings import Place
 
 YAML = """\
 top: one
@@ -90,6 +91,16 @@ def test_a_query_keeps_its_offsets_whatever_is_escaped(before: str) -> None:
         (asked,) = read_query(value.text, value.at)
         line = text.split("\n")[asked.place.line - 1]
         assert line[asked.place.column - 1 : asked.place.end_column - 1] == "rl_queue_length"
+
+
+@given(st.text(alphabet="{}()[]\"'`\\\\$=~!|,.: \\nab1_" + PADDING, max_size=40), st.booleans())
+def test_any_text_may_be_read_as_a_query(text: str, sql: bool) -> None:
+    def at(start: int, end: int) -> Place:
+        assert 0 <= start <= end <= len(text)
+        return Place("d.json", 1, start + 1, 1, end + 1)
+
+    for asked in read_query(text, at, sql=sql):
+        assert asked.kind in {"series", "label", "span", "span pattern"}
 
 
 def test_only_queries_are_kept_of_a_dashboard() -> None:

@@ -91,6 +91,7 @@ OF_OTHERS = [
     *("up", "DCGM_FI_DEV_GPU_UTIL{gpu=~'$gpu'}", "rlhf_queue_depth", "vllm:rl_queue_depth"),
     *("rl:queue_depth:rate5m", "metrics(rl_.*)", "label_values(rl_job)", "count(up) by (rl_pod)"),
     *('up{rl_pod="a"}', 'label_replace(up, "rl_pod", "$1", "pod", "(.*)")', "$rl_series"),
+    *('{app="x"} | json | rl_queue_depth != "a"', '{app="x"} | json | rl_queue_depth =~ "a"'),
     *('{app="x"} |= "rl_queue_depth"', "name:rl_queue_depth AND level:error", "rl"),
 ]
 
@@ -324,6 +325,13 @@ def test_what_is_no_query_of_a_document_is_left_alone(text: str) -> None:
     assert lint(files, *rules) == []
     files["docs/q.md"] += '\nAsk `{ name = "rl.grpo.updates" }`.\n'
     assert len(lint(files, *rules)) == 1
+
+
+def test_a_recording_rule_records() -> None:
+    rules = "groups:\n- rules:\n  - record: {name}\n    expr: avg(rl_queue_length)\n"
+    for name, expected in (("rl_queue_average", 0), ("rl_queue_averages", 1)):
+        files = {**_with("rl_queue_average"), "rules.yaml": rules.format(name=name)}
+        assert len(lint(files, QueriedSeriesNotRecorded)) == expected
 
 
 def test_titles_and_legends_ask_for_nothing() -> None:
