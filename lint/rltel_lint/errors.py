@@ -11,7 +11,9 @@ class ConfigError(UserError):
     """A mistake in the configuration file or in an option that overrides it."""
 
 
-_EXTRA = frozenset({"click", "docutils", "libcst", "markdown_it", "pathspec", "tomli"})
+_EXTRA = frozenset(
+    {"click", "docutils", "libcst", "markdown_it", "packaging", "pathspec", "tomli", "yaml"}
+)
 
 
 def missing_extra(error: BaseException) -> str | None:
