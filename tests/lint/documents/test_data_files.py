@@ -111,7 +111,7 @@ def test_only_queries_are_kept_of_a_dashboard() -> None:
 @pytest.mark.parametrize(
     ("path", "text", "line", "said"),
     [
-        ("d.json", '{\n "a": 1,\n}', 3, "cannot be parsed as JSON: expecting property name"),
+        ("d.json", '{\n "a": 1\n "b": 2}', 3, "cannot be parsed as JSON: expecting ',' delimiter"),
         ("d.json", '{"a": }', 1, "cannot be parsed as JSON: expecting value"),
         ("d.json", "", 1, "cannot be parsed as JSON: expecting value"),
         ("d.yaml", "a: 1\nb: [\n", 3, "cannot be parsed as YAML: "),

@@ -81,7 +81,7 @@ def test_a_changed_dashboard_is_looked_at_again(run, write):
 
 
 def test_a_dashboard_that_is_no_json_is_one_line(run, write):
-    write({"a.py": CODE, "dashboards/a.json": '{\n  "expr": "rl_queue_size",\n}\n'})
+    write({"a.py": CODE, "dashboards/a.json": '{\n  "a": 1\n  "expr": "rl_queue_size"}\n'})
     _, output = run("check", "--select", "RLT508")
     (line,) = [one for one in output.splitlines() if "RLT" in one]
     assert line.startswith("dashboards/a.json:3:1: RLT000 cannot be parsed as JSON: ")
