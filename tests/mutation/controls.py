@@ -43,10 +43,12 @@ def keys(tree: Tree) -> Iterator[Mutant]:
                 if key is not None and text_of(key) is not None:
                     for way in spelled(source, key, source.segment(key)):
                         if way.how != "direct":
+                            # A constant makes other places that type the key retyped ones.
+                            codes = "703" if way.how in {"constant", "other module"} else ""
                             yield in_source(
                                 KIND,
                                 f"key as {way.how}",
-                                "",
+                                codes,
                                 source,
                                 key.lineno,
                                 way.changes,
@@ -79,7 +81,8 @@ def layout(tree: Tree) -> Iterator[Mutant]:
             def texts(path: str = source.path, plain: str = plain) -> dict[str, str]:
                 return {path: plain}
 
-            yield Mutant(KIND, "reformatted", frozenset(), f"{source.path}:1", "all", texts)
+            if plain != source.text:
+                yield Mutant(KIND, "reformatted", frozenset(), f"{source.path}:1", "all", texts)
         for node in source.nodes:
             if isinstance(node, (ast.With, ast.AsyncWith, ast.FunctionDef, ast.AsyncFunctionDef)):
                 note = source.before(node.body[0], "# What follows is as it was.")
@@ -88,7 +91,9 @@ def layout(tree: Tree) -> Iterator[Mutant]:
     for document in tree.documents:
         for row in document.rows[::3]:
             line = document.lines[row.line - 1]
-            yield in_line(KIND, "row padded", "", document, row.line, line.replace(" | ", "   |  "))
+            padded = line.replace(" | ", "   |  ")
+            if padded != line:
+                yield in_line(KIND, "row padded", "", document, row.line, padded)
         if document.lines:
             said = f"{document.lines[-1]}\nNothing else is said here.\n"
             yield in_line(KIND, "sentence added", "", document, len(document.lines), said)

@@ -190,7 +190,7 @@ def judge(mutants: Sequence[Mutant], outcomes: Iterable[Outcome]) -> Report:
         mutant = mutants[outcome.mutant]
         if mutant.kind == controls.KIND:
             report.controls += 1
-            report.alarms += [(mutant, finding) for finding in outcome.new]
+            report.alarms += [(mutant, one) for one in outcome.new if one.code not in mutant.codes]
             continue
         share = report.shares.setdefault(mutant.kind, Share())
         share.mutants += 1
