@@ -202,11 +202,13 @@ class BucketDrift(Rule):
         buckets, groups = row.column("bucket"), row.column("group")
         if len(buckets) != 1 or buckets[0] not in _BUCKETS or row.status != "active":
             return
-        if len(groups) != 1 or groups[0] not in known:
+        counted = [group for group in groups if group not in project.groups.umbrellas]
+        if not counted or not all(group in known for group in counted):
             return
-        bucket, place = known[groups[0]]
+        bucket, place = known[counted[0]]
         # What an overhead scope holds counts as overhead, whatever its group.
-        if buckets[0] in {bucket, project.vocabulary.lifecycle.overhead}:
+        fitting = {known[group][0] for group in counted}
+        if buckets[0] in {*fitting, project.vocabulary.lifecycle.overhead}:
             return
         sites = [s for s in project.spans.sites if set(row.names) & set(s.name.literals)]
         if any("bucket" in key for site in sites for key in site.attribute_keys()):
@@ -214,7 +216,7 @@ class BucketDrift(Rule):
         yield self.finding(
             row.place,
             f'span "{shown(row.names[0])}" is documented under bucket "{buckets[0]}", but its '
-            f'group "{groups[0]}" counts as "{bucket}"; make them agree',
+            f'group "{counted[0]}" counts as "{bucket}"; make them agree',
             [(place, "the bucket is given here")] if place else (),
         )
 

@@ -178,6 +178,11 @@ def test_a_class_with_presets_of_its_own_replaces_those_of_the_library() -> None
         ("expand", "overhead", False),
         ("search", "overhead", False),  # as in an evaluation
         ("tree", "–", False),  # noqa: RUF001
+        ("search`, `expand", "productive", False),
+        ("search`, `expand", "idle", True),
+        ("search`, `tree", "productive", False),
+        ("search`, `tree", "idle", True),
+        ("search`, `unheard", "idle", False),
     ],
 )
 def test_the_row_of_a_span_names_its_group_s_bucket(group: str, bucket: str, wrong: bool) -> None:
