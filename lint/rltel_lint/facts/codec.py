@@ -75,7 +75,6 @@ _PLANS: tuple[tuple[tuple[str, int], ...], ...] = tuple(
     for cls in _CLASSES
 )
 _TAGS: dict[type[n.Node], int] = {cls: tag for tag, cls in enumerate(_CLASSES)}
-_READ_PLANS = tuple(tuple(kind for _, kind in plan) for plan in _PLANS)
 
 
 def encode(statements: tuple[n.Stmt, ...], first_line: int) -> list[Any]:
@@ -126,21 +125,19 @@ def _maybe(value: n.Node | str | None, offset: int) -> Any:
 
 
 def _decode(value: list[Any], offset: int) -> n.Node:
-    tag = value[0]
+    make, readers = _READERS[value[0]]
     at = (value[1] + offset, value[2], value[3] + offset, value[4])
-    args: list[Any] = []
-    for kind, item in zip(_READ_PLANS[tag], value[5:], strict=True):
-        if item is None:
-            args.append(None)
-        elif kind == _PLAIN:
-            args.append(tuple(item) if type(item) is list else item)
-        else:
-            args.append(_DECODERS[kind](item, offset))
-    if tag in _NAMED:
-        line, column, end_line, end_column = args[-1]
-        args[-1] = (line + offset, column, end_line + offset, end_column)
-    make: Callable[..., n.Node] = _CLASSES[tag]
-    return make(at, *args)
+    fields = zip(readers, value[5:], strict=True)
+    return make(at, *[item if item is None else read(item, offset) for read, item in fields])
+
+
+def _decode_plain(item: Any, _: int) -> Any:
+    return tuple(item) if type(item) is list else item
+
+
+def _decode_place(item: Any, offset: int) -> n.Span:
+    line, column, end_line, end_column = item
+    return (line + offset, column, end_line + offset, end_column)
 
 
 def _decode_nodes(items: list[Any], offset: int) -> tuple[n.Node, ...]:
@@ -161,11 +158,19 @@ def _decode_names(items: list[Any], _: int) -> tuple[Any, ...]:
     return tuple([(a, b) for a, b in items])
 
 
-_NAMED = {_TAGS[n.FunctionDef], _TAGS[n.ClassDef]}
-_DECODERS: dict[int, Callable[[Any, int], Any]] = {
+_Reader = Callable[[Any, int], Any]
+_DECODERS: dict[int, _Reader] = {
+    _PLAIN: _decode_plain,
     _NODE: _decode,
     _NODES: _decode_nodes,
     _PAIRS: _decode_pairs,
     _PARTS: _decode_parts,
     _NAMES: _decode_names,
 }
+_READERS: tuple[tuple[Callable[..., n.Node], tuple[_Reader, ...]], ...] = tuple(
+    (
+        cls,
+        tuple(_decode_place if name == "name_at" else _DECODERS[kind] for name, kind in plan),
+    )
+    for cls, plan in zip(_CLASSES, _PLANS, strict=True)
+)
