@@ -13,7 +13,7 @@ import re
 import sys
 from collections.abc import Iterator
 from pathlib import PurePosixPath
-from typing import Any
+from typing import Any, Literal
 
 from rltel_lint.facts.entries import PADDING, DataValue, DocumentFacts
 from rltel_lint.findings import Place
@@ -22,6 +22,8 @@ if sys.version_info >= (3, 11):
     import tomllib
 else:
     import tomli as tomllib
+
+Kind = Literal["text", "on", "off"]
 
 QUERY_KEYS = frozenset({"expr", "query", "definition", "rawSql"})
 """Keys whose value is a query."""
@@ -47,13 +49,23 @@ def extract_data(path: str, text: str) -> DocumentFacts:
     """
     read = {".json": _json, ".toml": _toml}.get(PurePosixPath(path).suffix.lower(), _yaml)
     try:
-        return DocumentFacts(path, values=tuple(read(path, text)))
+        return DocumentFacts(path, values=_kept(list(read(path, text))))
     except _UnparsableError as error:
         reason = f"cannot be parsed {error.reason}; correct the file or exclude it"
         return DocumentFacts(path, problems=((error.line, reason),))
     except RecursionError:
         reason = "cannot be parsed: it nests too deeply; exclude the file"
         return DocumentFacts(path, problems=((1, reason),))
+
+
+def _kept(values: list[DataValue]) -> tuple[DataValue, ...]:
+    """Leaves out what is on, unless a key of the same name is off elsewhere in the file."""
+    off = {_last(value.key) for value in values if value.kind == "off"}
+    return tuple(value for value in values if value.kind != "on" or _last(value.key) in off)
+
+
+def _last(key: str) -> str:
+    return key.rpartition(".")[2]
 
 
 class _UnparsableError(Exception):
@@ -127,14 +139,25 @@ def _yaml_node(path: str, node: Any, key: str, seen: set[int]) -> Iterator[DataV
     elif isinstance(node, yaml.SequenceNode):
         for value in node.value:
             yield from _yaml_node(path, value, key, seen)
-    elif node.tag == "tag:yaml.org,2002:str" and len(node.value) <= _MOST:
+    elif len(node.value) <= _MOST:
         start, end, quotes = node.start_mark, node.end_mark, len(node.style or "")
         if start.line == end.line:
             column = start.column + 1 + quotes
             place = Place(path, start.line + 1, column, start.line + 1, column + len(node.value))
         else:
             place = Place(path, start.line + 1, start.column + 1, start.line + 2, 1)
-        yield DataValue(key, node.value, place)
+        yield DataValue(key, node.value, place, _kind(node.tag.rpartition(":")[2], node.value))
+
+
+def _kind(tag: str, text: str) -> Kind:
+    """What a scalar is, by its YAML tag (https://yaml.org/type/)."""
+    if tag == "null":
+        return "off"
+    if tag == "bool":
+        return "on" if text.lower() in {"true", "yes", "on"} else "off"
+    if tag in {"int", "float"}:
+        return "off" if text.startswith("-") or not text.strip("0._+") else "on"
+    return "text"
 
 
 def _toml(path: str, text: str) -> Iterator[DataValue]:
@@ -148,17 +171,19 @@ def _toml(path: str, text: str) -> Iterator[DataValue]:
     lines = _toml_lines(text)
     for key, value in _leaves(table, ""):
         line, column = _found(lines, key)
-        yield DataValue(key, value, Place(path, line, column, line, column + len(value)))
+        shown = str(value)
+        kind: Kind = "text" if isinstance(value, str) else "on" if value > 0 else "off"
+        yield DataValue(key, shown, Place(path, line, column, line, column + len(shown)), kind)
 
 
-def _leaves(value: object, key: str) -> Iterator[tuple[str, str]]:
+def _leaves(value: object, key: str) -> Iterator[tuple[str, str | float]]:
     if isinstance(value, dict):
         for name, inner in value.items():
             yield from _leaves(inner, f"{key}.{name}" if key else str(name))
     elif isinstance(value, list):
         for inner in value:
             yield from _leaves(inner, key)
-    elif isinstance(value, str) and len(value) <= _MOST:
+    elif isinstance(value, (int, float)) or (isinstance(value, str) and len(value) <= _MOST):
         yield key, value
 
 

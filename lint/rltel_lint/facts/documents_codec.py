@@ -22,7 +22,7 @@ def encode_document(facts: DocumentFacts) -> list[Any]:
         [[fence.language, fence.text, _at(fence.place)] for fence in facts.fences],
         [[mention.text, _at(mention.place), mention.negated] for mention in facts.mentions],
         [list(problem) for problem in facts.problems],
-        [[value.key, value.text, _at(value.place)] for value in facts.values],
+        [[value.key, value.text, _at(value.place), value.kind] for value in facts.values],
     ]
 
 
@@ -54,7 +54,7 @@ def decode_document(path: str, values: list[Any]) -> DocumentFacts:
         tuple(CodeFence(language, text, Place(path, *at)) for language, text, at in fences),
         tuple(Mention(text, Place(path, *at), negated) for text, at, negated in mentions),
         tuple((line, message) for line, message in problems),
-        tuple(DataValue(key, text, Place(path, *at)) for key, text, at in data),
+        tuple(DataValue(key, text, Place(path, *at), kind) for key, text, at, kind in data),
     )
 
 

@@ -84,18 +84,21 @@ class Mention:
 
 @dataclass(frozen=True)
 class DataValue:
-    """A text that a dashboard or a configuration file gives to a key.
+    """What a dashboard or a configuration file gives to a key: a text, or whether it is on.
 
     Attributes:
         key: The keys down to it, with dots, list positions left out.
         text: The value; in JSON with :data:`PADDING` where an escape is longer than what it
             stands for, so that offsets are those of the file.
         place: Where its first character stands.
+        kind: ``off`` for a number that is not above 0, a false or an empty value; ``on`` for
+            another number or a true one, kept only where a key of the same name is off.
     """
 
     key: str
     text: str
     place: Place
+    kind: Literal["text", "on", "off"] = "text"
 
     def at(self, start: int, end: int) -> Place:
         """Returns the place of a part of the value; of all of it where lines are folded."""

@@ -301,6 +301,10 @@ def _metrics(table: Mapping[str, Any], modules: tuple[str, ...], where: str) -> 
     found["consumers"] = {
         option: _forms(forms, f"{where}.consumers.{option}") for option, forms in consumers.items()
     }
+    switches = _table(table.get("switches", {}), f"{where}.switches")
+    found["switches"] = {
+        form: _texts(options, f"{where}.switches.{form}") for form, options in switches.items()
+    }
     return Metrics(**found)
 
 

@@ -149,6 +149,7 @@ class Metrics:
         prefixes: The prefixes that are teed.
         results: Functions of a library that return mappings for the logger.
         consumers: Keys of configuration files whose value names a logger key, as ``{key}``.
+        switches: For a form of such a value: the options of which one has to be on.
         library: The rows that a library declares: logger key, with ``*``, to series.
     """
 
@@ -159,6 +160,7 @@ class Metrics:
     prefixes: tuple[str, ...] = ()
     results: tuple[KnownResult, ...] = ()
     consumers: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    switches: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     library: Mapping[str, str] = field(default_factory=dict)
 
 

@@ -57,6 +57,7 @@ def test_yaml() -> None:
         ("nested.other", "three", "three"),
         ("nested.list", "four", "four"),
         ("nested.list.key", "five", "five"),
+        ("nothing", "null", "null"),
         ("text", "six\nseven\n", "|"),
         ("anchor.deep", "eight", "eight"),
         ("tagged", "nine", "nine"),
@@ -80,6 +81,29 @@ def test_toml() -> None:
     ]
     lines = [value.place.line for value in extract_document("a.toml", TOML).values]
     assert lines == [1, 2, 5, 6, 6, 7, 9]
+
+
+SWITCHES = {
+    "off": ("0", "-1", "false", "-0.5", "0.0", "+0"),
+    "on": ("1", "true", "10", "0.5", "1_000"),
+}
+
+
+@pytest.mark.parametrize(("path", "line"), [("a.yaml", "{}: {}\n"), ("a.toml", "{} = {}\n")])
+def test_what_is_on_and_what_is_off(path: str, line: str) -> None:
+    for kind, values in SWITCHES.items():
+        for value in values:
+            text = line.format("x", value) + ("" if kind == "off" else "[a]\n" * (".t" in path))
+            other = "a:\n  x: 0\n" if path == "a.yaml" else "x = 0\n"
+            found = extract_document(path, text + (other if kind == "on" else "")).values
+            assert found[0].kind == kind, value
+
+
+def test_what_is_on_is_kept_beside_what_is_off_only() -> None:
+    found = extract_document("a.yaml", "a: {x: 1, y: 2}\nb: {x: 0, z: ~}\nc: 'no'\nd: no\n").values
+    assert [(one.key, one.kind) for one in found] == [
+        *(("a.x", "on"), ("b.x", "off"), ("b.z", "off"), ("c", "text"), ("d", "off")),
+    ]
 
 
 @given(st.text(alphabet=st.characters(codec="utf-8", exclude_characters=PADDING), max_size=30))

@@ -15,6 +15,9 @@ configs = ["recipes/"]
 [tool.rltel-lint.vocabulary.metrics.consumers]
 "checkpoint.best_by" = ["train:{key}", "val:{key}"]
 "early_stop" = "{key}"
+
+[tool.rltel-lint.vocabulary.metrics.switches]
+"val:{key}" = ["val_every", "run.val_at_end"]
 --- train.py
 def train(logger, batch, step):
     metrics = {"loss": batch.loss, "reward/mean": batch.reward}
@@ -112,6 +115,60 @@ def test_a_mapping_that_cannot_be_followed_may_have_any_key_that_the_code_spells
     for name, expected in (('"score"', 0), ('"scores"', 1)):
         edited = {**files, "more.py": files["more.py"].replace("name", name)}
         assert len(lint(edited, ConsumedKeyNeverLogged)) == expected
+
+
+RECIPE = """
+checkpoint:
+  enabled: true
+  best_by: val:accuracy
+run:
+  val_every: 0
+  val_at_end: false
+"""
+
+#: Changes that make the recipe right, or not known.
+MENDED = {
+    "one is on": ("val_every: 0", "val_every: 5"),
+    "another one is on": ("val_at_end: false", "val_at_end: true"),
+    "one is elsewhere": ("  val_at_end: false\n", ""),
+    "one is put together": ("val_every: 0", "val_every: ${every}"),
+    "by a key of training": ("val:accuracy", "train:loss"),
+    "no checkpoint is taken": ("enabled: true", "enabled: false"),
+    "of another part": ("checkpoint:", "other:\n  val_every: 3\ncheckpoint:"),
+    "of another name": ("val_at_end", "my_val_at_end"),
+}
+
+
+@pytest.mark.parametrize("how", MENDED)
+def test_a_key_of_validation_while_validation_is_off(how: str) -> None:
+    old, new = MENDED[how]
+    assert old in RECIPE
+    files = {**project(CODE), "recipes/a.yaml": RECIPE.replace(old, new)}
+    assert lint(files, ConsumedKeyNeverLogged) == []
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("", ""),
+        ("val_every: 0", "val_every: -1"),
+        ("val_every: 0", "val_every: null"),
+        ("val_at_end: false", "val_at_end: no"),
+        ("  enabled: true\n", ""),
+        ("checkpoint:", "other:\n  val_every: -1\ncheckpoint:"),
+    ],
+)
+def test_all_switches_are_off(old: str, new: str) -> None:
+    files = {**project(CODE), "recipes/a.yaml": RECIPE.lstrip().replace(old, new)}
+    (finding,) = lint(files, ConsumedKeyNeverLogged)
+    assert (
+        '"checkpoint.best_by" asks for "val:accuracy", which nothing logs while val_every and '
+        "run.val_at_end are off" in finding.message
+    )
+    assert finding.place.path == "recipes/a.yaml"
+    assert {one.message for one in finding.related} == {
+        *("val_every is off", "run.val_at_end is off"),
+    }
 
 
 def test_nothing_is_said_of_a_project_without_a_logger() -> None:
