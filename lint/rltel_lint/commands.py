@@ -44,6 +44,15 @@ class _CheckByDefault(click.Group):
         return super().parse_args(ctx, args)
 
 
+def _jobs(context: click.Context, option: click.Parameter, value: str) -> int:
+    """Returns the number of processes, 0 for ``auto``."""
+    if value == "auto":
+        return 0
+    if not value.isdecimal() or int(value) < 1:
+        raise click.BadParameter(f'{value!r} is neither a number from 1 nor "auto".')
+    return int(value)
+
+
 @click.group(cls=_CheckByDefault, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(__version__, message="%(prog)s %(version)s")
 def cli() -> None:
@@ -64,6 +73,24 @@ def _project_options(command: _Command) -> _Command:
         ),
         click.option(
             "--cache-dir", type=Path, metavar="DIR", help="Where facts are kept between runs."
+        ),
+        click.option(
+            "--ray-address", metavar="ADDRESS", help="The cluster; RAY_ADDRESS by default."
+        ),
+        click.option(
+            "--executor",
+            type=click.Choice(["local", "ray"]),
+            default="local",
+            show_default=True,
+            help="Where new files are read: on this machine, or on a running Ray cluster.",
+        ),
+        click.option(
+            "--jobs",
+            callback=_jobs,
+            default="auto",
+            metavar="N",
+            show_default=True,
+            help="How many processes read new files; auto takes all CPUs if it pays.",
         ),
         click.option("--root", type=Path, metavar="DIR", help="The project's folder."),
     ):

@@ -8,10 +8,12 @@ from pathlib import Path
 
 from rltel_lint.config import Config
 from rltel_lint.errors import ConfigError
-from rltel_lint.facts.documents_codec import decode_document, encode_document
+from rltel_lint.extraction.ahead import extract_ahead
+from rltel_lint.extraction.workers import Workers
 from rltel_lint.facts.entries import DocumentFacts
+from rltel_lint.facts.kept_documents import read_document
 from rltel_lint.facts.source import SourceFacts
-from rltel_lint.facts.store import FactStore, text_key
+from rltel_lint.facts.store import FactStore
 from rltel_lint.findings import Finding
 from rltel_lint.globs import Globs
 from rltel_lint.inspected import count_inspected
@@ -68,7 +70,7 @@ class Known:
         known = self.documents.get(path)
         if known is not None and known[0] == text:
             return known[1]
-        facts = _document(path, text, namespace, store)
+        facts = read_document(path, text, namespace, store)
         self.documents.setdefault(path, (text, facts))
         return facts
 
@@ -105,7 +107,11 @@ class Result:
 
 
 def link(
-    source: Input, config: Config, store: FactStore | None = None, known: Known | None = None
+    source: Input,
+    config: Config,
+    store: FactStore | None = None,
+    known: Known | None = None,
+    workers: Workers | None = None,
 ) -> Project:
     """Reads the facts of every file and links them.
 
@@ -114,9 +120,10 @@ def link(
         config: The configuration.
         store: Where facts are kept between runs; ``None`` keeps nothing.
         known: Facts that were read before.
+        workers: Who reads files ahead; ``None`` is this process alone.
 
     Raises:
-        ConfigError: The profile or the vocabulary table is wrong.
+        UserError: The profile or the vocabulary table is wrong, or the workers cannot be used.
     """
     try:
         vocabulary = load_vocabulary(config.profile, config.vocabulary)
@@ -126,6 +133,8 @@ def link(
     store, known = store or FactStore(None), known or Known()
     sources = {path: known.source(path, text, store) for path, text in source.sources.items()}
     namespace = config.namespace[0] if config.namespace else ""
+    if workers is not None:
+        extract_ahead(sources, source.documents, namespace, vocabulary, store, workers)
     documents = [
         known.document(path, text, namespace, store)
         for path, text in sorted(source.documents.items())
@@ -133,23 +142,12 @@ def link(
     return Project(sources, documents, vocabulary, _settings(source, config))
 
 
-def _document(path: str, text: str, namespace: str, store: FactStore) -> DocumentFacts:
-    kept, key = store.file(path), text_key(f"{namespace}\n{text}")
-    values = kept.index(key)
-    if values is not None:
-        try:
-            return decode_document(path, values)
-        except (ValueError, TypeError, IndexError):
-            store.damaged()
-    from rltel_lint.facts.documents import extract_document
-
-    facts = extract_document(path, text, namespace=namespace)
-    kept.keep_index(key, encode_document(facts))
-    return facts
-
-
 def analyse(
-    source: Input, config: Config, store: FactStore | None = None, known: Known | None = None
+    source: Input,
+    config: Config,
+    store: FactStore | None = None,
+    known: Known | None = None,
+    workers: Workers | None = None,
 ) -> Result:
     """Checks a project.
 
@@ -158,6 +156,7 @@ def analyse(
         config: The configuration: it decides which rules run.
         store: Where facts are kept between runs; ``None`` keeps nothing.
         known: Facts that were read before.
+        workers: Who reads files ahead; ``None`` is this process alone.
 
     Returns:
         The findings and what was looked at.
@@ -165,7 +164,7 @@ def analyse(
     Raises:
         ConfigError: The profile or the vocabulary table is wrong.
     """
-    project = link(source, config, store, known)
+    project = link(source, config, store, known, workers)
     found = [*source.problems, *_run(project, config)]
     found += _review({**source.sources, **source.documents}, tuple(found), config)
     findings = tuple(sorted(dict.fromkeys(found), key=lambda one: one.sort_key))

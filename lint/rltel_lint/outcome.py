@@ -62,7 +62,7 @@ def analyse_session(session: Session, store: FactStore) -> Result:
     texts = session.texts
     source = Input(session.root, texts.sources, texts.documents, texts.problems)
     with _uncollected():
-        return analyse(source, session.config, store)
+        return analyse(source, session.config, store, workers=session.workers)
 
 
 @contextmanager

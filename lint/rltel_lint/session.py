@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from rltel_lint.codes import check_codes
 from rltel_lint.config import Config, find_root, load_config
 from rltel_lint.discovery import Texts, find_files, read_files
 from rltel_lint.errors import UserError
+from rltel_lint.extraction.workers import Place, Workers
 from rltel_lint.findings import Finding
 
 CACHE_FOLDER = ".rltel-cache"
@@ -31,6 +32,9 @@ class Options:
         cache_dir: Where facts are kept; ``None`` means ``.rltel-cache`` in the project root.
         baseline: File with accepted findings; ``None`` takes the configured one.
         no_baseline: Whether to use none at all.
+        jobs: How many processes read files; 0 lets the tool decide.
+        executor: Where they are.
+        ray_address: The Ray cluster; ``None`` means what the environment says.
     """
 
     root: Path | None = None
@@ -43,6 +47,9 @@ class Options:
     cache_dir: Path | None = None
     baseline: Path | None = None
     no_baseline: bool = False
+    jobs: int = 1
+    executor: Place = "local"
+    ray_address: str | None = None
 
 
 @dataclass(frozen=True)
@@ -56,6 +63,7 @@ class Session:
         cache: The folder where facts are kept between runs; ``None`` keeps nothing.
         notes: What the user should know of how the files were found.
         baseline: The file with accepted findings; ``None`` without one.
+        workers: Who reads files that are new.
     """
 
     root: Path
@@ -64,6 +72,7 @@ class Session:
     cache: Path | None = None
     notes: tuple[str, ...] = ()
     baseline: Path | None = None
+    workers: Workers = field(default_factory=Workers)
 
     @property
     def base(self) -> str:
@@ -114,7 +123,8 @@ def open_session(options: Options) -> Session:
         baseline = root / config.baseline
     if options.no_baseline:
         baseline = None
-    return Session(root, config, read_files(root, files), cache, notes, baseline)
+    workers = Workers(options.jobs, options.executor, options.ray_address or "")
+    return Session(root, config, read_files(root, files), cache, notes, baseline, workers)
 
 
 def _codes(values: Iterable[str], option: str) -> tuple[str, ...]:

@@ -1,0 +1,1 @@
+"""Facts of many files at once: in processes of this machine, or on a Ray cluster."""
