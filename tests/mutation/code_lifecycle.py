@@ -101,7 +101,7 @@ def evaluations(tree: Tree) -> Iterator[Mutant]:
             if None in brought:
                 continue
             name = site.source.segment(site.call.args[0])
-            text = f'umbrella_span({group_class}.U_EVALUATE, f"rl.{{{name}}}.evaluate")'
+            text = f'umbrella_span({group_class}.U_EVALUATE, "rl." + {name} + ".evaluate")'
             changes = [site.source.replace(site.call, text)]
             changes += [change for more in brought for change in more or ()]
             yield in_source(

@@ -76,7 +76,7 @@ def counted(method):
 
 @ray.remote
 class {A}Worker:
-    @traced_worker_init("rl.{a}.load", **{{"rl.{b}": "x"}})
+    @traced_worker_init("rl.{a}.load", **{{"rl.{b}.kind": "x"}})
     def __init__(self, size):
         self.size = size
 
@@ -235,7 +235,7 @@ The loops are in `{package}/shared.py`, the worker is `{package}.{a}_{b}.{A}Work
 
 | Span attribute | Means |
 |---|---|
-| `rl.{b}` | a word |
+| `rl.{b}.kind` | a word |
 | `rl.{c}` | a number |
 | `rl.iteration` | a step |
 
