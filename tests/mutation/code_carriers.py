@@ -7,6 +7,7 @@ from collections.abc import Iterator
 
 from tests.mutation.mutants import Mutant, in_source, mutator
 from tests.mutation.sites import sites
+from tests.mutation.spellings import CONDITION
 from tests.mutation.tree import Change, Source, Tree, last, text_of
 
 
@@ -61,8 +62,7 @@ def _bare(source: Source, node: ast.Call, gone: Change) -> Iterator[tuple[str, l
     function = node.func
     statement = source.statement(node)
     is_plain = isinstance(statement, (ast.Expr, ast.Assign, ast.Return, ast.AnnAssign))
-    own = (ast.comprehension, ast.ListComp, ast.GeneratorExp, ast.Lambda)
-    inside = any(isinstance(n, own) for n in source.above(node))
+    inside = _in_own_scope(source, node)
     if isinstance(function, ast.Attribute) and is_plain and not inside:
         bound = source.segment(function)
         held = source.before(statement, f"spelled = {bound}")
@@ -71,6 +71,20 @@ def _bare(source: Source, node: ast.Call, gone: Change) -> Iterator[tuple[str, l
         name = source.segment(node.args[0])
         constant = source.at_top(f"SPELLED = {name}")
         yield "constant", [gone, source.replace(node.args[0], "SPELLED"), constant]
+        chosen = f"{name} if {CONDITION} else {name}"
+        yield "conditional", [gone, source.replace(node.args[0], chosen)]
+        if is_plain and source.function(node) is not None:
+            held = source.before(statement, f"spelled = {name}")
+            yield "method in a variable", [gone, source.replace(node.args[0], "spelled"), held]
+    is_by_attribute = isinstance(function, ast.Attribute) and function.attr == "remote"
+    if is_by_attribute and isinstance(function, ast.Attribute):
+        sender = "def spelled_send(method, *args, **kwargs):\n"
+        sender += "    return method.remote(*args, **kwargs)\n"
+        start = source.span(node.func)[1] + 1
+        method = source.segment(function.value)
+        call = source.replace(function, "spelled_send")
+        comma = ", " if len(node.args) + len(node.keywords) > 1 else ""
+        yield "wrapper", [gone, call, (start, start, f"{method}{comma}"), source.at_top(sender)]
 
 
 def _undispatched(source: Source, node: ast.Call) -> Iterator[tuple[str, list[Change]]]:
@@ -81,6 +95,21 @@ def _undispatched(source: Source, node: ast.Call) -> Iterator[tuple[str, list[Ch
     if isinstance(first, ast.Attribute):
         got = f'getattr({source.segment(first.value)}, "{first.attr}").remote({rest})'
         yield "getattr", [source.replace(node, got)]
+    statement = source.statement(node)
+    if isinstance(statement, (ast.Expr, ast.Assign)) and not _in_own_scope(source, node):
+        held = source.before(statement, f"spelled = {method}")
+        yield "variable", [source.replace(node, f"spelled.remote({rest})"), held]
+    sender = "def spelled_send(method, *args, **kwargs):\n"
+    sender += "    return method.remote(*args, **kwargs)\n"
+    given = f"{method}, {rest}" if rest else method
+    sent = source.replace(node, f"spelled_send({given})")
+    yield "wrapper", [sent, source.at_top(sender)]
+
+
+def _in_own_scope(source: Source, node: ast.AST) -> bool:
+    """Whether an expression stands where names of its own are: a comprehension, a lambda."""
+    own = (ast.comprehension, ast.ListComp, ast.GeneratorExp, ast.DictComp, ast.Lambda)
+    return any(isinstance(around, own) for around in source.above(node))
 
 
 @mutator

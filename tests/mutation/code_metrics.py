@@ -6,6 +6,7 @@ import ast
 from collections import Counter
 from collections.abc import Iterator
 
+from rltel_lint.vocabulary.model import KnownCall
 from tests.mutation.code_spans import drifted
 from tests.mutation.mutants import Mutant, in_source, mutator
 from tests.mutation.spellings import spelled
@@ -28,9 +29,14 @@ def _params(known: object) -> tuple[str, ...]:
     return tuple(item.name for item in params.items) if params else ()
 
 
+def _known_rows(tree: Tree) -> dict[str, KnownCall]:
+    rows = (*tree.vocabulary.metrics.teed, *tree.vocabulary.metrics.recorded)
+    return {call.name: call for call in rows}
+
+
 def series(tree: Tree) -> Iterator[tuple[Source, ast.Call, ast.expr | None, ast.expr | None]]:
     """Yields each declared series in code: the call, its logger key, its name."""
-    known = {c.name: c for c in (*tree.vocabulary.metrics.teed, *tree.vocabulary.metrics.recorded)}
+    known = _known_rows(tree)
     for source in tree.users:
         for node in source.nodes:
             if isinstance(node, ast.Call) and last(node) in known:
@@ -50,7 +56,7 @@ def declared(tree: Tree) -> Iterator[Mutant]:
             if node is None or text_of(node) is None:
                 continue
             text = drifted(source.segment(node))
-            for way in spelled(source, node, text):
+            for way in spelled(source, node, text, call, _params(_known_rows(tree)[last(call)])):
                 if way.how == "conditional":
                     continue
                 yield in_source(
@@ -123,7 +129,8 @@ def prefixes(tree: Tree) -> Iterator[Mutant]:
             prefix = _argument(node, _params(known[last(node)]), "prefix")
             if prefix is None or text_of(prefix) not in teed:
                 continue
-            for way in spelled(source, prefix, drifted(source.segment(prefix))):
+            params = _params(known[last(node)])
+            for way in spelled(source, prefix, drifted(source.segment(prefix)), node, params):
                 if way.how != "conditional":
                     yield in_source(
                         "SET", f"prefix changed, {way.how}", "501 502 504", source, node.lineno,

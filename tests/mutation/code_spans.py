@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from tests.mutation.mutants import Mutant, in_source, mutator
 from tests.mutation.sites import Site, sites
 from tests.mutation.spellings import spelled
-from tests.mutation.tree import Row, Source, Tree, last, text_of, words
+from tests.mutation.tree import Change, Row, Source, Tree, last, text_of, words
 
 
 def drifted(segment: str) -> str:
@@ -218,6 +218,22 @@ def attributes(tree: Tree) -> Iterator[Mutant]:
                     "SET", f"attribute renamed, {way.how}", "701 702", source,
                     key.lineno, way.changes, detail=text, more=way.more,
                 )  # fmt: skip
+            held = _held(source, key, text)
+            if held is not None:
+                yield in_source(
+                    "SET", "attribute renamed, mapping in a variable", "701 702", source,
+                    key.lineno, held, detail=text,
+                )  # fmt: skip
+
+
+def _held(source: Source, key: ast.expr, text: str) -> list[Change] | None:
+    """The mapping around a key, renamed, in a variable of its own."""
+    mapping, statement = source.parents[key], source.statement(key)
+    if source.function(key) is None or not isinstance(statement, (ast.With, ast.Expr)):
+        return None
+    planted = source.segment(mapping).replace(source.segment(key), text, 1)
+    flat = " ".join(planted.split())
+    return [source.before(statement, f"spelled = {flat}"), source.replace(mapping, "spelled")]
 
 
 @mutator
