@@ -99,6 +99,10 @@ def _bucket(tree: Tree, row: Row, header: str, buckets: set[str]) -> Iterator[Mu
         for other in sorted({"idle", "productive"} - {bucket}):
             name = f"bucket of a {header}'s row changed"
             yield in_row("SET", name, "205", tree, row, f"| {bucket} |", f"| {other} |")
+    if header == "category" and bucket in {"idle", "wasted", *buckets}:
+        for other in sorted({"idle", "overhead", "productive"} - {bucket}):
+            name = "bucket of a category's row changed"
+            yield in_row("SET", name, "205", tree, row, f"| {bucket} |", f"| {other} |")
 
 
 @mutator

@@ -31,11 +31,13 @@ class Entry:
         name: The category.
         place: Where it is written.
         node: The expression.
+        value: What a mapping gives it, such as its bucket; empty where that is not known.
     """
 
     name: str
     place: Place
     node: n.Expr
+    value: str = ""
 
 
 @dataclass(frozen=True)
@@ -147,17 +149,16 @@ class Categories:
         entries: list[Entry] = []
         displays = self._evaluator.displays(at, module)
         for shown, where in displays or ():
-            parts = (
-                [key for key, _ in shown.items]
-                if isinstance(shown, n.Dict)
-                else list(shown.elements)
-                if isinstance(shown, n.Sequence)
-                else []
-            )
-            for part in parts:
+            parts: list[tuple[n.Expr | None, n.Expr | None]] = []
+            if isinstance(shown, n.Dict):
+                parts = list(shown.items)
+            elif isinstance(shown, n.Sequence):
+                parts = [(element, None) for element in shown.elements]
+            for part, given in parts:
                 exact = self._evaluator.of(part, where).exact if part is not None else None
                 if part is not None and exact is not None:
-                    entries.append(Entry(exact, where.place(part), part))
+                    value = self._evaluator.of(given, where).exact if given is not None else None
+                    entries.append(Entry(exact, where.place(part), part, value or ""))
         elements = self._evaluator.elements(at, module)
         complete = elements is not None and all(value.exact is not None for value in elements)
         literal = displays is not None and all(entry.place.path == module.path for entry in entries)
@@ -178,6 +179,17 @@ class Categories:
     def declaring(self) -> list[Table]:
         """The tables that declare categories: the lists, without any the mappings."""
         return self.of(self._vocabulary.lists) or self.of(self._vocabulary.maps)
+
+    @cached_property
+    def buckets(self) -> dict[str, tuple[str, Place | None]]:
+        """The bucket of each category of which it is known, and where it is given."""
+        library = self._vocabulary.buckets
+        found: dict[str, tuple[str, Place | None]] = {c: (b, None) for c, b in library.items()}
+        for table in self.of(self._vocabulary.maps):
+            for entry in table.entries:
+                if entry.value:
+                    found[entry.name] = (entry.value, entry.place)
+        return found
 
     @cached_property
     def declared(self) -> frozenset[str] | None:

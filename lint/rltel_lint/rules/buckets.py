@@ -163,14 +163,31 @@ class BucketDrift(Rule):
             bucket = project.vocabulary.bucket_of(group)
             if bucket:
                 known[group] = (bucket, None)
-        if not known:
-            return
         for row in project.documents.of_kind("group"):
             yield from self._group_row(project, row, known)
         for row in project.documents.of_kind("bucket"):
             yield from self._bucket_row(row, known)
         for row in project.documents.of_kind("span"):
             yield from self._span_row(project, row, known)
+            yield from self._category_row(project, row, row.column("category"))
+        for row in project.documents.of_kind("category"):
+            yield from self._category_row(project, row, row.names)
+
+    def _category_row(
+        self, project: Project, row: DocumentEntry, names: tuple[str, ...]
+    ) -> Iterator[Finding]:
+        buckets = row.column("bucket")
+        if len(buckets) != 1 or buckets[0] not in _BUCKETS or row.status != "active":
+            return
+        for name in names:
+            bucket, place = project.categories.buckets.get(name, (buckets[0], None))
+            if bucket in _BUCKETS - {buckets[0]}:
+                yield self.finding(
+                    row.place,
+                    f'category "{name}" is documented under bucket "{buckets[0]}", but counts as '
+                    f'"{bucket}"; make them agree',
+                    [(place, "the bucket is given here")] if place else (),
+                )
 
     def _group_row(
         self, project: Project, row: DocumentEntry, known: dict[str, tuple[str, Place | None]]

@@ -325,7 +325,11 @@ def _result(name: str, keys: Any, modules: tuple[str, ...], where: str) -> Known
 
 def _categories(table: Mapping[str, Any], where: str) -> Categories:
     _check_keys(table, _CATEGORY_KEYS, where)
-    return Categories(**{key: _texts(value, f"{where}.{key}") for key, value in table.items()})
+    found: dict[str, Any] = {"buckets": _mapping(table.get("buckets", {}), f"{where}.buckets")}
+    for key, value in table.items():
+        if key != "buckets":
+            found[key] = _texts(value, f"{where}.{key}")
+    return Categories(**found)
 
 
 def _attributes(table: Mapping[str, Any], modules: tuple[str, ...], where: str) -> Attributes:

@@ -175,6 +175,7 @@ class Categories:
         subsets: Module-level names of sets that pick some of the categories.
         timers: Methods that measure the key that is their first argument.
         library: Categories that a library outside the project declares.
+        buckets: The bucket of each of those.
     """
 
     families: tuple[str, ...] = ()
@@ -183,6 +184,7 @@ class Categories:
     subsets: tuple[str, ...] = ()
     timers: tuple[str, ...] = ()
     library: tuple[str, ...] = ()
+    buckets: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def tables(self) -> tuple[str, ...]:

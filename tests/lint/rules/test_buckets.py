@@ -189,3 +189,39 @@ def test_the_row_of_a_span_names_its_group_s_bucket(group: str, bucket: str, wro
     docs = f"| Span | Group | Bucket |\n|---|---|---|\n| `rl.search.x` | `{group}` | {bucket} |\n"
     found = lint(_files(docs=docs), BucketDrift)
     assert [(one.code, one.place.line) for one in found] == ([("RLT205", 3)] if wrong else [])
+
+
+MAPPED = """
+from enum import Enum
+
+class Bucket(str, Enum):
+    IDLE = "idle"
+    OVERHEAD = "overhead"
+
+EFFICIENCY_CATEGORY_BUCKET = {{"idle/refit_bubble": {value}, "idle/queue": Bucket.OVERHEAD}}
+"""
+CATEGORY_ROWS = [
+    ("idle/refit_bubble", "idle", '"idle"', 0),
+    ("idle/refit_bubble", "overhead", '"idle"', 1),
+    ("idle/refit_bubble", "idle", "Bucket.IDLE", 0),
+    ("idle/refit_bubble", "overhead", "Bucket.IDLE", 1),
+    ("idle/refit_bubble", "overhead", "chosen()", 1),  # the runtime's own
+    ("idle/queue", "overhead", "Bucket.IDLE", 0),
+    ("idle/queue", "idle", "Bucket.IDLE", 1),
+    ("idle/unheard", "overhead", "Bucket.IDLE", 0),
+    ("idle/queue", "see there", "Bucket.IDLE", 0),
+    ("wasted/failed_trajectory", "wasted", "Bucket.IDLE", 0),
+    ("wasted/failed_trajectory", "idle", "Bucket.IDLE", 1),
+]
+
+
+@pytest.mark.parametrize(("category", "bucket", "value", "expected"), CATEGORY_ROWS)
+def test_the_bucket_of_a_documented_category(
+    category: str, bucket: str, value: str, expected: int
+) -> None:
+    code = {"waits.py": MAPPED.format(value=value)}
+    row = f"# Waits (`rl.idle`)\n\n| Category | Bucket |\n|---|---|\n| `{category}` | {bucket} |\n"
+    assert len(lint({**code, "docs/waits.md": row}, BucketDrift)) == expected
+    spans = "| Span | Category | Bucket |\n|---|---|---|\n| `rl.idle.x` | `{}` | {} |\n"
+    page = spans.format(category, bucket)
+    assert len(lint({**code, "docs/waits.md": page}, BucketDrift)) == expected

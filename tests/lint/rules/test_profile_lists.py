@@ -26,6 +26,8 @@ VOCABULARY = load_vocabulary(("rl_telemetry",))
 
 def test_categories() -> None:
     assert set(VOCABULARY.categories.library) == set(buckets.EFFICIENCY_CATEGORY_BUCKET)
+    counted = {name: bucket.value for name, bucket in buckets.EFFICIENCY_CATEGORY_BUCKET.items()}
+    assert VOCABULARY.categories.buckets == counted
     for name in VOCABULARY.categories.tables:
         assert hasattr(buckets, name)
 
