@@ -125,3 +125,13 @@ def test_a_wrong_consumer_is_said(run, write):
     code, output = run("check")
     assert code == 2
     assert "metrics.consumers.best_by: 'key' must have \"{key}\" once" in output
+
+
+def test_a_comment_that_silences_nothing_is_said(run, write):
+    recipe = "best_by: accuracy  # rltel: ignore RLT509 logged by the launcher\n"
+    write({"a.py": CODE, "pyproject.toml": TABLE, "recipes/a.yaml": recipe})
+    code, output = run("check", "--select", "RLT001,RLT509")
+    assert code == 1
+    assert "recipes/a.yaml:1:36: RLT001 RLT509 silences nothing here" in output
+    write({"recipes/a.yaml": recipe.replace("accuracy", "acc")})
+    assert run("check", "--select", "RLT001,RLT509")[0] == 0
