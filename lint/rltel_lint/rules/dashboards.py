@@ -19,7 +19,11 @@ from rltel_lint.rules.spans import emitted_spans, is_emitted
 from rltel_lint.rules.wording import listed, nearest, shown
 from rltel_lint.values import HOLE, LIMIT, display
 
-_RECORDING = re.compile(r"\.(?:set|record|add|observe|inc)\(")
+_RECORDED = re.compile(
+    r"(?:\.(?:set|record|add|observe|inc)\((?:[^(){}]|\([^()]*\))*"
+    r"|\b(?:attributes|attrs|labels|tags)\s*(?::[^=\n]*)?=\s*)\{([^{}]*)\}"
+)
+"""A mapping that is recorded with a value, or is named like one."""
 _KEY = re.compile(r"[\"'](\w+)[\"']\s*:")
 _PLAIN = re.compile(r"[\w.]+")
 _PIECE = re.compile(r"(?:\([^()]*\)|\[[^\]]*\]|\\[wdWD]|(?<!\\)\.(?=[*+?]))(?:[*+?]|\{\d+,?\d*\})?")
@@ -391,12 +395,11 @@ def _labels(project: Project) -> dict[str, str]:
 
 
 def _keys(project: Project) -> dict[str, set[str]]:
-    """The keys of mappings in modules that record something, by their letters alone."""
+    """The keys of mappings that are recorded with a value, by their letters alone."""
     found: dict[str, set[str]] = {}
     for module in project.modules:
-        text = module.facts.text
-        if _RECORDING.search(text):
-            for key in _KEY.findall(text):
+        for mapping in _RECORDED.findall(module.facts.text):
+            for key in _KEY.findall(mapping):
                 found.setdefault(_folded(key), set()).add(key)
     return found
 

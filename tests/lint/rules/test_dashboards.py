@@ -258,6 +258,34 @@ def test_a_label_is_set(what: str) -> None:
         assert len(lint(_with(query), QueriedLabelNeverSet)) == expected, query
 
 
+#: Ways to record a label; ``KEY`` is its name.
+RECORDED = [
+    'gauge.set(length, {"KEY": kind})',
+    'gauge.add(len(rows), attributes={"KEY": kind, "other": f(kind)})',
+    'gauge.record(f(length), {"other": 1, "KEY": kind})',
+    'labels = {"KEY": kind}\n    gauge.set(length, labels)',
+    'attrs: dict[str, str] = {\n        "KEY": kind,\n    }\n    gauge.set(length, attrs)',
+]
+
+
+@pytest.mark.parametrize("how", RECORDED)
+def test_a_label_is_spelled_as_it_is_recorded(how: str) -> None:
+    files = _with('rl_queue_length{node_kind="a"}')
+    for key, expected in (("node_kind", 0), ("nodeKind", 1), ("NodeKind", 1), ("kind", 0)):
+        files["more.py"] = f"def more(gauge, length, kind):\n    {how.replace('KEY', key)}\n"
+        assert len(lint(files, QueriedLabelNeverSet)) == expected, key
+
+
+@pytest.mark.parametrize(
+    "code", ['NODE = {"nodeName": 1}', 'seen.add("nodeName")', 'x["nodeName"]']
+)
+def test_a_label_of_the_scraper_is_no_key_of_the_code(code: str) -> None:
+    files = {**_with('rl_queue_length{node_name="a"}'), "more.py": f"{code}\n"}
+    assert lint(files, QueriedLabelNeverSet) == []
+    files["more.py"] += 'def more(gauge):\n    gauge.set(1, {"nodeName": 2})\n'
+    assert len(lint(files, QueriedLabelNeverSet)) == 1
+
+
 @pytest.mark.parametrize(
     "query",
     [
