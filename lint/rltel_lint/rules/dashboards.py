@@ -12,19 +12,20 @@ from rltel_lint.facts.templates import overlap
 from rltel_lint.findings import Finding, Place
 from rltel_lint.project.dashboards import exported, stems
 from rltel_lint.project.linked import Project
-from rltel_lint.project.series import Instrument
+from rltel_lint.rules.askable import (
+    folded,
+    is_spelled,
+    known_labels,
+    known_series,
+    recorded_keys,
+    reserved_series,
+    written_names,
+)
 from rltel_lint.rules.base import Rule
-from rltel_lint.rules.series import made_series
 from rltel_lint.rules.spans import emitted_spans, is_emitted
 from rltel_lint.rules.wording import listed, nearest, shown
-from rltel_lint.values import HOLE, LIMIT, display
+from rltel_lint.values import LIMIT, display
 
-_RECORDED = re.compile(
-    r"(?:\.(?:set|record|add|observe|inc)\((?:[^(){}]|\([^()]*\))*"
-    r"|\b(?:attributes|attrs|labels|tags)\s*(?::[^=\n]*)?=\s*)\{([^{}]*)\}"
-)
-"""A mapping that is recorded with a value, or is named like one."""
-_KEY = re.compile(r"[\"'](\w+)[\"']\s*:")
 _PLAIN = re.compile(r"[\w.]+")
 _PIECE = re.compile(r"(?:\([^()]*\)|\[[^\]]*\]|\\[wdWD]|(?<!\\)\.(?=[*+?]))(?:[*+?]|\{\d+,?\d*\})?")
 """What matches more than one text, in a regular expression."""
@@ -158,16 +159,16 @@ class QueriedSeriesNotRecorded(Rule):
     def check(self, project: Project) -> Iterator[Finding]:
         """Yields a finding for each series that is asked for and cannot be there."""
         asked = project.dashboards.own("series")
-        known = _series(project) if asked else None
+        known = known_series(project) if asked else None
         if not known:
             return
-        written = _written(project)
+        written = written_names(project)
         open_names = [name for name in known if "*" in name]
         for one in asked:
             names = stems(exported(one.text))
             if any(name in known or name in written for name in names):
                 continue
-            open_ones = (*open_names, *_reserved(project), *(w for w in written if "*" in w))
+            open_ones = (*open_names, *reserved_series(project), *(w for w in written if "*" in w))
             others = (*open_ones, *known) if "*" in one.text else open_ones
             if any(overlap(name, other) for name in names for other in others):
                 continue
@@ -241,7 +242,7 @@ class QueriedLabelNeverSet(Rule):
         asked = project.dashboards.own("label")
         if not asked or not project.attributes.set:
             return
-        known = _labels(project)
+        known = known_labels(project)
         open_names = [name for name in known if "*" in name]
         for one in asked:
             name = exported(one.text)
@@ -260,13 +261,13 @@ class QueriedLabelNeverSet(Rule):
             for one in project.dashboards.asked
             if one.kind == "label" and one.series and _PLAIN.fullmatch(one.text)
         ]
-        known = _series(project) if selected else None
-        keys = _keys(project) if known else {}
+        known = known_series(project) if selected else None
+        keys = recorded_keys(project) if known else {}
         for one in selected:
             if not known or not any(stem in known for stem in stems(exported(one.series))):
                 continue
-            keyed = keys.get(_folded(one.text), ())
-            if not keyed or one.text in keyed or _spells(project, one.text):
+            keyed = keys.get(folded(one.text), ())
+            if not keyed or one.text in keyed or is_spelled(project, one.text):
                 continue
             yield self.finding(
                 one.place,
@@ -318,99 +319,6 @@ def _roughly(pattern: str) -> str:
 def _is_reserved_span(project: Project, name: str) -> bool:
     rows = list(project.documents.naming("span", name))
     return bool(rows) and all(row.status == "reserved" for row in rows)
-
-
-def _series(project: Project) -> dict[str, tuple[str, Place]] | None:
-    """What is recorded, as exported, with its name and place; ``None`` if that is not known."""
-    unread = (project.modules.modules[at.path] for at in project.metrics.declared.unread)
-    if not all(project.span_finder.implements(f"{module.name}.") for module in unread):
-        return None
-    found: dict[str, tuple[str, Place]] = {}
-    own = False
-    for name, (place, _) in made_series(project).items():
-        own = own or project.in_namespace(name)
-        found[exported(name)] = (name, place)
-    for instrument in project.series.instruments:
-        for template in instrument.name.templates:
-            if not template.strip(HOLE):
-                return None
-            found.setdefault(exported(display(template)), (display(template), _at(instrument)))
-            own = own or project.in_namespace(template)
-    for name, place in project.dashboards.recorded.items():
-        found.setdefault(exported(name), (name, place))
-    for name in _of_library(project):
-        found.setdefault(exported(name), (name, Place("")))
-    return found if own else None
-
-
-def _at(instrument: Instrument) -> Place:
-    return instrument.site.place
-
-
-def _of_library(project: Project) -> Iterator[str]:
-    """Yields what a library records; not what its callers provably never give it."""
-    yield from project.vocabulary.emitted_metrics
-    yield from project.vocabulary.metrics.library.values()
-    for row in project.metrics.declared.teed + project.metrics.recorded:
-        yield row.name
-    for recorder in project.vocabulary.recorders:
-        for name in recorder.series:
-            calls = project.series.recordings_of(name)
-            if not calls or any(project.series.passes(*call) for call in calls):
-                yield name
-
-
-def _written(project: Project) -> frozenset[str]:
-    """Names in the code that may be those of series, as exported; what is open ends in ``**``."""
-    found: set[str] = set()
-    for prefix in project.namespaces:
-        bare = exported(prefix)
-        literal = re.compile(rf"[\"']((?:{re.escape(prefix)}|{re.escape(bare)})[\w.]+)([\"'{{%])")
-        for module in project.modules:
-            text = module.facts.text
-            if prefix in text or bare in text:
-                for name, end in literal.findall(text):
-                    is_open = end in "{%" or name[-1] in "._"
-                    found.add(exported(name) + ("**" if is_open else ""))
-    return frozenset(found)
-
-
-def _reserved(project: Project) -> list[str]:
-    reserved = [exported(name) for name in project.documents.reserved]
-    rows = project.documents.of_kind("metric")
-    return reserved + [exported(n) for row in rows if row.status == "reserved" for n in row.names]
-
-
-def _labels(project: Project) -> dict[str, str]:
-    """The names in the project's namespace that may be labels, by their exported form."""
-    names = {x for one in project.attributes.set for x in map(display, one.name.templates)}
-    names |= set(project.vocabulary.attributes.stamped)
-    names |= set(project.documents.reserved)
-    for kind in ("attribute", "resource"):
-        for row in project.documents.of_kind(kind):
-            if kind == "resource" or row.status == "reserved":
-                names.update(row.names)
-    found = {exported(name): name for name in sorted(names) if name.strip("*")}
-    return {**{name: name for name in _written(project)}, **found}
-
-
-def _keys(project: Project) -> dict[str, set[str]]:
-    """The keys of mappings that are recorded with a value, by their letters alone."""
-    found: dict[str, set[str]] = {}
-    for module in project.modules:
-        for mapping in _RECORDED.findall(module.facts.text):
-            for key in _KEY.findall(mapping):
-                found.setdefault(_folded(key), set()).add(key)
-    return found
-
-
-def _folded(name: str) -> str:
-    return name.replace("_", "").lower()
-
-
-def _spells(project: Project, name: str) -> bool:
-    word = re.compile(rf"\b{re.escape(name)}\b")
-    return any(name in m.facts.text and word.search(m.facts.text) for m in project.modules)
 
 
 def _dotted(project: Project, name: str) -> str:
