@@ -136,8 +136,7 @@ class Check:
         if how.style in {"json", "sarif"}:
             from rltel_lint.fixes.plan import with_edits
 
-            texts = {**self._session.texts.sources, **self._session.texts.documents}
-            findings = with_edits(findings, texts)
+            findings = with_edits(findings, self._session.texts.all)
         held = None if judged.baseline is None else len(judged.held)
         blind, seconds = blindness(self._counts), time.perf_counter() - started
         report = Report(findings, self._counts, seconds, held, blind, self._session.base)

@@ -350,7 +350,11 @@ def _fix(session: Session, only: PathFilter, *, unsafe: bool, write: bool) -> Fi
 def _store(session: Session) -> FactStore:
     from rltel_lint.facts.store import FactStore
 
-    return FactStore(session.cache, lambda line: note(f"note: {line}"))
+    def say(line: str) -> None:
+        if line not in session.notes:  # said already when the files were read
+            note(f"note: {line}")
+
+    return FactStore(session.cache, say)
 
 
 def _analyse(session: Session, store: FactStore | None = None) -> Result:

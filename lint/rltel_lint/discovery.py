@@ -3,16 +3,22 @@
 from __future__ import annotations
 
 import os
-import subprocess
-from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from rltel_lint.codes import READ_PROBLEM, READ_PROBLEM_NAME
 from rltel_lint.config import Config
+from rltel_lint.contents import Contents, Texts
+from rltel_lint.facts.store import FactStore, text_key
 from rltel_lint.findings import Finding, Place
 from rltel_lint.globs import Globs
-from rltel_lint.reading import ReadProblem, read_source
+from rltel_lint.listing import list_files
+from rltel_lint.manifest import Manifest
+
+if TYPE_CHECKING:
+    from rltel_lint.reading import ReadProblem
 
 DEFAULT_SOURCE = ("*.py",)
 DEFAULT_DOCS = ("README*", "docs/**")
@@ -47,9 +53,6 @@ DOCUMENT_SUFFIXES = (".md", ".markdown", ".mdx", ".rst")
 DASHBOARD_SUFFIXES = (".json", ".yaml", ".yml")
 CONFIG_SUFFIXES = (".yaml", ".yml", ".toml")
 
-# What git exports to its hooks would make it list another repository than the one asked for.
-_GIT_LOCAL = ("GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_PREFIX", "GIT_COMMON_DIR")
-
 
 @dataclass(frozen=True)
 class Files:
@@ -59,26 +62,13 @@ class Files:
         sources: Python files.
         documents: Markdown, MDX and reStructuredText files, dashboards, configuration files.
         notes: What the user should know of how they were found.
+        statuses: What the system says of each, in one text; equal ones mean an unchanged file.
     """
 
     sources: tuple[str, ...]
     documents: tuple[str, ...]
     notes: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True)
-class Texts:
-    """The contents of :class:`Files`.
-
-    Attributes:
-        sources: Text of each Python file that could be read, by path.
-        documents: Text of each document that could be read, by path.
-        problems: A finding for each file that could not.
-    """
-
-    sources: Mapping[str, str]
-    documents: Mapping[str, str]
-    problems: tuple[Finding, ...]
+    statuses: Mapping[str, str] = field(default_factory=dict)
 
 
 def find_files(root: Path, config: Config) -> Files:
@@ -92,7 +82,6 @@ def find_files(root: Path, config: Config) -> Files:
         root: The project root, an existing folder.
         config: Its ``source``, ``docs``, ``dashboards``, ``configs`` and ``exclude`` are used.
     """
-    root = root.resolve()
     exclude = Globs(DEFAULT_EXCLUDE + config.exclude)
     source = Globs(config.source or DEFAULT_SOURCE)
     kinds = (
@@ -100,19 +89,19 @@ def find_files(root: Path, config: Config) -> Files:
         (DASHBOARD_SUFFIXES, Globs(config.dashboards or DEFAULT_DASHBOARDS)),
         (CONFIG_SUFFIXES, Globs(config.configs)),
     )
-    listed, notes = _git_files(root)
-    candidates = listed if listed else _walk(root, exclude)
-    sources: list[str] = []
-    documents: list[str] = []
-    for path in candidates:
+
+    def wanted(path: str) -> bool:
         if path.endswith(".py"):
-            wanted, found = source.match(path), sources
+            chosen = source.match(path)
         else:
-            lower, found = path.lower(), documents
-            wanted = any(lower.endswith(ends) and globs.match(path) for ends, globs in kinds)
-        if wanted and not exclude.match(path):
-            found.append(path)
-    return Files(_existing(root, sources), _existing(root, documents), notes)
+            lower = path.lower()
+            chosen = any(lower.endswith(ends) and globs.match(path) for ends, globs in kinds)
+        return chosen and not exclude.match(path)
+
+    listing = list_files(os.path.realpath(root), wanted, exclude)
+    sources = tuple(path for path in listing.files if path.endswith(".py"))
+    documents = tuple(path for path in listing.files if not path.endswith(".py"))
+    return Files(sources, documents, listing.notes, listing.files)
 
 
 def is_source(path: str, config: Config) -> bool:
@@ -127,89 +116,58 @@ def is_source(path: str, config: Config) -> bool:
     return path.endswith(".py") and wanted.match(path) and not excluded.match(path)
 
 
-def read_files(root: Path, files: Files) -> Texts:
+def read_files(root: Path, files: Files, store: FactStore | None = None) -> Texts:
     """Reads the files; one that cannot be read becomes a finding and stops nothing.
 
     Args:
         root: The project root.
         files: What to read.
+        store: Where it is kept which texts unchanged files have: these are read only when
+            somebody asks for one; ``None`` reads all.
     """
+    manifest = None if store is None else Manifest(root, store)
     problems: list[Finding] = []
-
-    def texts(paths: Iterable[str]) -> dict[str, str]:
-        read: dict[str, str] = {}
-        for path in paths:
-            result = read_source(root / path)
-            problem = result if isinstance(result, ReadProblem) else result.problem
-            if problem is not None:
-                problems.append(_finding(path, problem))
-            if not isinstance(result, ReadProblem):
-                read[path] = result.text
-        return read
-
-    sources, documents = texts(files.sources), texts(files.documents)
+    sources = _contents(root, files.sources, files.statuses, manifest, problems)
+    documents = _contents(root, files.documents, files.statuses, manifest, problems)
+    if manifest is not None:
+        manifest.save()
     return Texts(sources, documents, tuple(sorted(problems)))
+
+
+def _contents(
+    root: Path,
+    paths: Iterable[str],
+    statuses: Mapping[str, str],
+    manifest: Manifest | None,
+    problems: list[Finding],
+) -> Mapping[str, str]:
+    """The texts of files; what is wrong with a file is added to the problems."""
+    keys: dict[str, str] = {}
+    texts: dict[str, str] = {}
+    for path in paths:
+        status = statuses.get(path, "")
+        known = manifest.key(path, status) if manifest is not None else ""
+        if known:
+            keys[path] = known
+            continue
+        if manifest is not None:
+            manifest.begin()
+        from rltel_lint.reading import ReadProblem, read_source
+
+        result = read_source(root / path)
+        problem = result if isinstance(result, ReadProblem) else result.problem
+        if problem is not None:
+            problems.append(_finding(path, problem))
+        if isinstance(result, ReadProblem):
+            continue
+        texts[path] = result.text
+        if manifest is not None:
+            keys[path] = text_key(result.text)
+            if problem is None:  # one with a problem is read each time, or it would be forgotten
+                manifest.note(path, status, keys[path])
+    return texts if manifest is None else Contents(root, keys, texts)
 
 
 def _finding(path: str, problem: ReadProblem) -> Finding:
     place = Place(path, problem.line)
     return Finding(place, READ_PROBLEM, READ_PROBLEM_NAME, f"file {problem.message}")
-
-
-def _git_files(root: Path) -> tuple[list[str], tuple[str, ...]]:
-    """Files by git's account; none outside a repository or in a folder that it ignores."""
-    command = ("git", "-c", "core.fsmonitor=false", "ls-files", "-z")
-    environment = {key: value for key, value in os.environ.items() if key not in _GIT_LOCAL}
-    try:
-        done = subprocess.run(
-            [*command, "--cached", "--others", "--exclude-standard"],
-            cwd=root,
-            env={**environment, "LC_ALL": "C"},
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            check=False,
-        )
-    except OSError:
-        return [], ()
-    if done.returncode == 0:
-        return os.fsdecode(done.stdout).split("\0")[:-1], ()
-    reason = (os.fsdecode(done.stderr).strip().splitlines() or ["no reason given"])[0]
-    if "not a git repository" in reason:
-        return [], ()
-    return [], (f"git could not list the files, so all below {root} were taken ({reason})",)
-
-
-def _walk(root: Path, exclude: Globs) -> Iterator[str]:
-    prune = not exclude.takes_back
-    for folder, folders, names in os.walk(root):
-        below = Path(folder).relative_to(root).as_posix() + "/"
-        prefix = "" if below == "./" else below
-        folders[:] = [
-            name
-            for name in folders
-            if not (prune and exclude.match(f"{prefix}{name}/"))
-            and name not in (".git", "__pycache__")
-            and not Path(folder, name, "pyvenv.cfg").exists()
-        ]
-        yield from (prefix + name for name in names)
-
-
-def _existing(root: Path, paths: Iterable[str]) -> tuple[str, ...]:
-    """Sorted paths without what is gone, lies outside, or is a second name for another one."""
-    top = str(root)
-    folders: dict[str, str] = {}
-    plain: dict[str, str] = {}
-    links: dict[str, str] = {}
-    for path in sorted(paths):
-        folder, name = os.path.split(os.path.join(top, path))
-        if folder not in folders:
-            folders[folder] = os.path.realpath(folder)
-        full = os.path.join(folders[folder], name)
-        if os.path.islink(full):
-            full = os.path.realpath(full)
-            if os.path.isfile(full):
-                links.setdefault(full, path)
-        elif os.path.lexists(full):
-            plain[full] = path
-    found = {**links, **plain}
-    return tuple(sorted(path for full, path in found.items() if Path(full).is_relative_to(root)))

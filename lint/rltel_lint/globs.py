@@ -108,7 +108,8 @@ def _part(part: str) -> str:
 
 def _joined(simple: Iterable[tuple[bool, str]]) -> str:
     """One expression for all: those that begin at any depth share the way down to it."""
-    floating, anchored = [], ["(?!)"]
+    floating: list[str] = []
+    anchored = ["(?!)"]
     for anywhere, text in simple:
         (floating if anywhere else anchored).append(text)
     return "|".join([*anchored, f"(?:.+/)?(?:{'|'.join(floating)})" if floating else "(?!)"])

@@ -47,7 +47,8 @@ def outcome(
         if known is not None:
             return known
         result = analyse(session, store)
-        save_result(store, key, result.findings, result.summary.counts)
+        # A file may have changed after the first look at it and before it was read.
+        save_result(store, result_key(session), result.findings, result.summary.counts)
     return _computed(result)
 
 
@@ -62,7 +63,7 @@ def analyse_session(session: Session, store: FactStore) -> Result:
     texts = session.texts
     source = Input(session.root, texts.sources, texts.documents, texts.problems)
     with _uncollected():
-        return analyse(source, session.config, store, workers=session.workers)
+        return analyse(source, session.config, store, session.workers)
 
 
 @contextmanager
@@ -109,8 +110,7 @@ def unsuppressed(
     """
     from rltel_lint.suppression import Suppressions
 
-    texts = {**session.texts.sources, **session.texts.documents}
-    suppressions = Suppressions(texts, session.config.per_file_ignores, inline)
+    suppressions = Suppressions(session.texts.all, session.config.per_file_ignores, inline)
     selected = (one for one in findings if session.config.selects(one.code))
     return sorted(suppressions.keep(selected), key=lambda one: one.sort_key)
 

@@ -9,7 +9,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from rltel_lint.config import Config, find_root, is_root
-from rltel_lint.discovery import Texts, is_source
+from rltel_lint.contents import Texts
+from rltel_lint.discovery import is_source
 from rltel_lint.facts.store import FactStore
 from rltel_lint.findings import Finding
 from rltel_lint.outcome import analyse_session, outcome, reported, unsuppressed

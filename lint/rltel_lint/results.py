@@ -9,7 +9,7 @@ from typing import Any
 
 from rltel_lint.changes import decode_fix, encode_fix
 from rltel_lint.config import Config
-from rltel_lint.discovery import Texts
+from rltel_lint.contents import Texts, keys_of
 from rltel_lint.facts.store import FactStore, text_key
 from rltel_lint.findings import Finding, Place, Related
 from rltel_lint.project.requirements import candidates
@@ -25,7 +25,7 @@ def result_key(session: Session) -> str:
     parts = [_config_key(session.config), repr(sorted(texts.problems))]
     parts += [f"{path} {text_key(_read(session.root / path))}" for path in _declaring(texts)]
     for group in (texts.sources, texts.documents):
-        parts += [f"{path} {text_key(text)}" for path, text in sorted(group.items())]
+        parts += [f"{path} {key}" for path, key in keys_of(group)]
         parts.append("")
     return text_key("\n".join(parts))
 

@@ -8,9 +8,11 @@ from pathlib import Path
 
 from rltel_lint.codes import check_codes
 from rltel_lint.config import Config, find_root, load_config
-from rltel_lint.discovery import Texts, find_files, read_files
+from rltel_lint.contents import Texts
+from rltel_lint.discovery import find_files, read_files
 from rltel_lint.errors import UserError
 from rltel_lint.extraction.workers import Place, Workers
+from rltel_lint.facts.store import FactStore
 from rltel_lint.findings import Finding
 
 CACHE_FOLDER = ".rltel-cache"
@@ -124,7 +126,10 @@ def open_session(options: Options) -> Session:
     if options.no_baseline:
         baseline = None
     workers = Workers(options.jobs, options.executor, options.ray_address or "")
-    return Session(root, config, read_files(root, files), cache, notes, baseline, workers)
+    said: list[str] = []
+    store = FactStore(cache, said.append) if cache is not None else None
+    texts = read_files(root, files, store)
+    return Session(root, config, texts, cache, (*notes, *said), baseline, workers)
 
 
 def _codes(values: Iterable[str], option: str) -> tuple[str, ...]:

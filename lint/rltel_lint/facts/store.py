@@ -13,6 +13,7 @@ import json
 import os
 import sys
 import tempfile
+import time
 from collections.abc import Callable, Iterable, Mapping
 from functools import cache
 from hashlib import blake2b
@@ -216,6 +217,17 @@ class FactStore:
             _cut_back(self._folder)
         except OSError as error:
             self._say(f"the cache {self._folder} cannot be written ({error.strerror or error})")
+
+    def clock(self) -> int:
+        """Returns the time by the clock of the folder's file system, in ns since the epoch."""
+        if self._folder is None:
+            return time.time_ns()
+        try:
+            self._prepare()
+            with tempfile.TemporaryFile(dir=self._folder) as file:
+                return os.fstat(file.fileno()).st_mtime_ns
+        except OSError:
+            return time.time_ns()
 
     def read(self, name: str) -> dict[str, Any]:
         """Reads a JSON file of the folder; an empty dict if it is absent or useless."""

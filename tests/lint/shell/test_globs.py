@@ -10,7 +10,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from pathspec import GitIgnoreSpec
 
-from rltel_lint import globs
 from rltel_lint.discovery import (
     DEFAULT_DASHBOARDS,
     DEFAULT_DOCS,
