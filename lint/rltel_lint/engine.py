@@ -110,8 +110,8 @@ def link(
     source: Input,
     config: Config,
     store: FactStore | None = None,
-    known: Known | None = None,
     workers: Workers | None = None,
+    known: Known | None = None,
 ) -> Project:
     """Reads the facts of every file and links them.
 
@@ -119,8 +119,8 @@ def link(
         source: The texts.
         config: The configuration.
         store: Where facts are kept between runs; ``None`` keeps nothing.
-        known: Facts that were read before.
         workers: Who reads files ahead; ``None`` is this process alone.
+        known: Facts that were read before.
 
     Raises:
         UserError: The profile or the vocabulary table is wrong, or the workers cannot be used.
@@ -146,8 +146,8 @@ def analyse(
     source: Input,
     config: Config,
     store: FactStore | None = None,
-    known: Known | None = None,
     workers: Workers | None = None,
+    known: Known | None = None,
 ) -> Result:
     """Checks a project.
 
@@ -155,8 +155,8 @@ def analyse(
         source: The texts.
         config: The configuration: it decides which rules run.
         store: Where facts are kept between runs; ``None`` keeps nothing.
-        known: Facts that were read before.
         workers: Who reads files ahead; ``None`` is this process alone.
+        known: Facts that were read before.
 
     Returns:
         The findings and what was looked at.
@@ -164,7 +164,7 @@ def analyse(
     Raises:
         ConfigError: The profile or the vocabulary table is wrong.
     """
-    project = link(source, config, store, known, workers)
+    project = link(source, config, store, workers, known)
     found = [*source.problems, *_run(project, config)]
     found += _review({**source.sources, **source.documents}, tuple(found), config)
     findings = tuple(sorted(dict.fromkeys(found), key=lambda one: one.sort_key))

@@ -18,7 +18,7 @@ _LEAST = 400_000
 _CHUNK = 200_000
 """Characters of a chunk; smaller ones where there would be too few for all workers."""
 
-_LOWERING = 4
+_LOWERING = 8
 """Workers from which on lowering ahead pays: its results must be decoded by one process."""
 
 

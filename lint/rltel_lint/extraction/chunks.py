@@ -101,6 +101,6 @@ def extract_chunk(chunk: Chunk) -> Extracted:
             continue
         facts = SourceFacts(file.path, file.text, store)
         _ = facts.refused, facts.units
-        for unit in facts.units_with_any(chunk.seeds):
+        for unit in facts.units_with_any(facts.words.intersection(chunk.seeds)):
             _ = unit.statements
     return {"id": chunk.id, **store.extracted()}
