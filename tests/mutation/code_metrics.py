@@ -122,20 +122,25 @@ def prefixes(tree: Tree) -> Iterator[Mutant]:
     """Metrics are logged under a prefix that is not exported."""
     known = {c.name: c for c in tree.vocabulary.metrics.loggers}
     teed = [prefix for prefix in tree.vocabulary.metrics.prefixes if prefix]
-    for source in tree.users:
-        for node in source.nodes:
-            if not isinstance(node, ast.Call) or last(node) not in known:
-                continue
-            prefix = _argument(node, _params(known[last(node)]), "prefix")
-            if prefix is None or text_of(prefix) not in teed:
-                continue
-            params = _params(known[last(node)])
-            for way in spelled(source, prefix, drifted(source.segment(prefix)), node, params):
-                if way.how != "conditional":
-                    yield in_source(
-                        "SET", f"prefix changed, {way.how}", "501 502 504", source, node.lineno,
-                        way.changes, more=way.more,
-                    )  # fmt: skip
+    found = [
+        (source, node, prefix)
+        for source in tree.users
+        for node in source.nodes
+        if isinstance(node, ast.Call) and last(node) in known
+        for prefix in [_argument(node, _params(known[last(node)]), "prefix")]
+        if prefix is not None and text_of(prefix) in teed
+    ]
+    count = Counter(text_of(prefix) for _, _, prefix in found)
+    for source, node, prefix in found:
+        if count[text_of(prefix)] > 1:
+            continue  # the others may log the same keys
+        params = _params(known[last(node)])
+        for way in spelled(source, prefix, drifted(source.segment(prefix)), node, params):
+            if way.how != "conditional":
+                yield in_source(
+                    "SET", f"prefix changed, {way.how}", "501 502 504", source, node.lineno,
+                    way.changes, more=way.more,
+                )  # fmt: skip
 
 
 @mutator

@@ -122,15 +122,21 @@ def logger_keys(tree: Tree) -> Iterator[Mutant]:
 
 
 def _listed(tree: Tree) -> Counter[str]:
-    """How often a name is listed in rows and in drawn trees."""
-    return Counter(
-        name for row in tree.rows if row.cells for name in _ticked(row.cells[0][1])
-    ) + Counter(
-        line.split()[-1]
+    """How often a name is listed in rows, first or under spans, and in drawn trees."""
+    cells = [
+        text
+        for row in tree.rows
+        for place, (header, text) in enumerate(row.cells)
+        if place == 0 or (re.search(r"\bspans?\b", header) and "parent" not in header)
+    ]
+    drawn = [
+        word
         for document in tree.documents
         for number, line in enumerate(document.lines, 1)
-        if document.fenced.get(number) == "text" and line.strip()
-    )
+        if document.fenced.get(number) == "text"
+        for word in re.findall(r"[\w.<>]+", line)[:1]
+    ]
+    return Counter(name for text in cells for name in _ticked(text)) + Counter(drawn)
 
 
 @mutator

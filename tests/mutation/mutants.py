@@ -99,4 +99,5 @@ def _codes(text: str) -> frozenset[str]:
 
 
 def _shown(source: Source, line: int) -> str:
-    return source.text.splitlines()[line - 1].strip()[:110]
+    lines = source.text.splitlines()
+    return lines[line - 1].strip()[:110] if line <= len(lines) else ""

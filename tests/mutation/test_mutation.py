@@ -38,13 +38,13 @@ def test_the_example_project() -> None:
     root = HERE.parent.parent
     session = open_session(Options(root=root, config=HERE / "example.toml", no_cache=True))
     texts = {**session.texts.sources, **session.texts.documents}
-    judged(measure(root, texts, session.config, ALL, limit=20), SHARES["example"])
+    judged(measure(root, texts, session.config, ALL, limit=40), SHARES["example"])
 
 
 @pytest.mark.timeout(600)
 @pytest.mark.parametrize("seed", [1, 2])
 def test_a_synthetic_project(seed: int, tmp_path: Path) -> None:
-    judged(measure(tmp_path, synthetic(seed), CONFIG, ALL, limit=12), SHARES["synthetic"])
+    judged(measure(tmp_path, synthetic(seed), CONFIG, ALL, limit=24), SHARES["synthetic"])
 
 
 def test_a_blind_checker_fails(tmp_path: Path) -> None:
