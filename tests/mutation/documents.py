@@ -130,11 +130,10 @@ def _listed(tree: Tree) -> Counter[str]:
         if place == 0 or (re.search(r"\bspans?\b", header) and "parent" not in header)
     ]
     drawn = [
-        word
+        line.split()[-1]
         for document in tree.documents
         for number, line in enumerate(document.lines, 1)
-        if document.fenced.get(number) == "text"
-        for word in re.findall(r"[\w.<>]+", line)[:1]
+        if document.fenced.get(number) == "text" and line.strip()
     ]
     return Counter(name for text in cells for name in _ticked(text)) + Counter(drawn)
 
