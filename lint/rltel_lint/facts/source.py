@@ -57,6 +57,7 @@ class Unit:
         binds: The names that the statement binds; ``*`` for a star import.
         members: The members of a class that is cut further; ``()`` otherwise.
         indented: Whether it stands inside a class.
+        holder: That class, if it is one that is cut further.
     """
 
     source: SourceFacts
@@ -66,6 +67,11 @@ class Unit:
     members: tuple[Unit, ...] = ()
     indented: bool = False
     _lowered: tuple[n.Stmt, ...] | None = field(default=None, repr=False)
+    holder: Unit | None = field(default=None, init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        for member in self.members:
+            member.holder = self
 
     @property
     def text(self) -> str:

@@ -166,12 +166,11 @@ class CallFinder:
 
     def scope_of(self, module: Module, unit: Unit) -> Scope:
         """Returns the scope in which the statements of a unit stand."""
-        if unit.indented:
-            for holder in module.facts.units:
-                if unit in holder.members:
-                    head = holder.statements
-                    if head and isinstance(head[0], n.ClassDef):
-                        return module.cls(head[0], holder)
+        holder = unit.holder
+        if holder is not None:
+            head = holder.statements
+            if head and isinstance(head[0], n.ClassDef):
+                return module.cls(head[0], holder)
         return module
 
     # -- callers ------------------------------------------------------------------------

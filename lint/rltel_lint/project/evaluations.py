@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from functools import cached_property
 
 from rltel_lint.facts import nodes as n
 from rltel_lint.project.calls import CallSite
 from rltel_lint.project.flow import Flow
 from rltel_lint.project.invocations import Invocations
+from rltel_lint.project.leading import Leading
 from rltel_lint.project.model import Function
 from rltel_lint.project.spans import Spans, SpanSite
 from rltel_lint.vocabulary.model import Lifecycle
@@ -49,7 +50,7 @@ class Evaluations:
         return frozenset(found)
 
     @cached_property
-    def _to_scope(self) -> Mapping[str, int]:
+    def _to_scope(self) -> Leading:
         return self._flow.leading(self._scoping)
 
     def unscoped(self) -> Iterator[SpanSite]:
@@ -123,7 +124,7 @@ class Evaluations:
         return found
 
     @cached_property
-    def _to_productive(self) -> Mapping[str, int]:
+    def _to_productive(self) -> Leading:
         return self._flow.leading(self._productive)
 
     def _counts(self, site: SpanSite) -> bool:

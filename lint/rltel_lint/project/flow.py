@@ -6,15 +6,13 @@ whose names can lead to a goal by their text are lowered, so that asking costs l
 
 from __future__ import annotations
 
-import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator
 
 from rltel_lint.facts import nodes as n
-from rltel_lint.facts.occurrences import occurrences
-from rltel_lint.facts.source import Unit
 from rltel_lint.project.binding import init_of
 from rltel_lint.project.calls import CallFinder, CallSite
 from rltel_lint.project.invocations import Invocations
+from rltel_lint.project.leading import CallText, Leading, Leads
 from rltel_lint.project.model import Class, Function, Module, Scope
 from rltel_lint.project.modules import ModuleTable
 from rltel_lint.project.resolve import External, Resolver
@@ -51,12 +49,11 @@ class Flow:
         self._finder = finder
         self._callers = callers
         self._is_library = is_library
+        self.text = CallText(modules, is_library)
         self._uses = Uses(modules, resolver, finder)
         self._steps: dict[tuple[Function, int], list[Step]] = {}
-        self._leading: dict[int, Mapping[str, int]] = {}  # kept, so that no id is used twice
+        self._leading: dict[int, Leads] = {}  # kept, so that no id is used twice
         self._calls: dict[n.Stmt, list[n.Call]] = {}
-        self._callers_by_word: dict[str, frozenset[str]] = {}
-        self._defined_in: dict[Unit, set[str]] = {}
 
     # -- direct uses --------------------------------------------------------------------
 
@@ -100,53 +97,20 @@ class Flow:
     # -- steps --------------------------------------------------------------------------
 
     def leading(
-        self, goals: Iterable[Function] = (), words: Iterable[str] = ()
-    ) -> Mapping[str, int]:
-        """Returns how many calls it may take, by the text alone, from a name to a goal.
+        self, goals: Iterable[Function] = (), words: Iterable[str] = (), depth: int = _DEPTH
+    ) -> Leading:
+        """Returns which names lead to a goal, by the text alone.
 
         Args:
             goals: Where to get to.
             words: More names to get to, whatever they are.
-
-        Returns:
-            Names of functions with the least number of calls; what is not among them leads
-            nowhere within the depth that is followed.
+            depth: How many calls are followed at most.
         """
         goals = list(goals)
-        found = {goal.name: 0 for goal in goals}
-        level = {goal.name for goal in goals} - {"__init__"} | set(words)
-        level |= {g.owner.name for g in goals if g.name == "__init__" and g.owner is not None}
-        for distance in range(1, _DEPTH + 1):
-            above = {name for word in level for name in self._callers_of(word)}
-            level = above - found.keys()
-            found.update(dict.fromkeys(level, distance))
-            level.discard("__init__")
-        return found
+        owners = {g.owner.name for g in goals if g.name == "__init__" and g.owner is not None}
+        return Leading(self.text, {goal.name for goal in goals}, {*words, *owners}, depth)
 
-    def _callers_of(self, word: str) -> frozenset[str]:
-        """The functions whose text calls a name, or passes it on."""
-        known = self._callers_by_word.get(word)
-        if known is None:
-            found: set[str] = set()
-            for module in self._modules.mentioning(word):
-                if not self._is_library(module):
-                    here = module.facts.aliases.get(word, frozenset()) | {word}
-                    for unit in module.facts.units_with_any(here):
-                        if any(_is_handed_on(name, unit.text) for name in here):
-                            found |= self._defined(unit, module)
-            known = self._callers_by_word[word] = frozenset(found)
-        return known
-
-    def _defined(self, unit: Unit, module: Module) -> set[str]:
-        known = self._defined_in.get(unit)
-        if known is None:
-            known = self._defined_in[unit] = {*unit.binds, *_DEFINED.findall(unit.text)}
-            if unit.indented and "__init__" in known:
-                holder = next(one for one in module.facts.units if unit in one.members)
-                known |= holder.binds  # what constructs the class runs it
-        return known
-
-    def steps(self, function: Function, leading: Mapping[str, int]) -> list[Step]:
+    def steps(self, function: Function, leading: Leads) -> list[Step]:
         """Returns what a function calls, or passes on to be called, in its own process.
 
         Args:
@@ -163,9 +127,7 @@ class Flow:
                     known += self.steps_in(statement, function, leading)
         return known
 
-    def steps_in(
-        self, statement: n.Stmt, scope: Scope, leading: Mapping[str, int]
-    ) -> Iterator[Step]:
+    def steps_in(self, statement: n.Stmt, scope: Scope, leading: Leads) -> Iterator[Step]:
         """Yields the steps that one statement takes itself."""
         for node in self.calls_in(statement):
             func = node.func
@@ -190,7 +152,7 @@ class Flow:
             ]
         return known
 
-    def _may_lead(self, func: n.Expr, scope: Scope, leading: Mapping[str, int]) -> bool:
+    def _may_lead(self, func: n.Expr, scope: Scope, leading: Leads) -> bool:
         word = _last(func)
         if not word or word in leading:
             return True
@@ -212,7 +174,7 @@ class Flow:
         self,
         start: Function,
         goals: frozenset[Function],
-        leading: Mapping[str, int],
+        leading: Leads,
         depth: int = _DEPTH,
     ) -> list[tuple[Function, n.Expr]] | None:
         """Returns the calls from a function to the nearest goal, ``None`` if there is no way.
@@ -238,20 +200,6 @@ class Flow:
                         above.append((target, [*way, (function, written)]))
             level = above
         return None
-
-
-_DEFINED = re.compile(r"\bdef\s+(\w+)")
-_DECORATES = re.compile(r"@(?:\w+\.)*$")
-_HANDED_ON = re.compile(r"[\"']?\s*(?:[(),]|\.remote\b|\.options\b)")
-"""What follows a name, or one in quotes, that is called or passed on; and much that is not."""
-
-
-def _is_handed_on(name: str, text: str) -> bool:
-    """Whether a text calls a name, passes it on, or decorates with it."""
-    return any(
-        _HANDED_ON.match(text, end) or _DECORATES.search(text[max(start - 99, 0) : start])
-        for start, end in occurrences(name, text)
-    )
 
 
 def _last(node: n.Node) -> str:

@@ -11,6 +11,7 @@ from rltel_lint.facts import nodes as n
 from rltel_lint.findings import Place
 from rltel_lint.project.evaluate import Evaluator
 from rltel_lint.project.imports import ImportGraph, evaluated_at_once, run_at_import
+from rltel_lint.project.leading import EitherLeading
 from rltel_lint.project.lifecycle import Lifecycle
 from rltel_lint.project.model import Class, Function, Module, Scope
 from rltel_lint.project.modules import ModuleTable
@@ -182,7 +183,7 @@ class ImportReads:
     def _serves_start(self, function: Function) -> bool:
         """Whether a function that starts telemetry calls this one, in the same module."""
         here = [start for start in self._lifecycle.starting if start.module is function.module]
-        leading = {function.name: 0}
+        leading = EitherLeading((), [function.name])
         return any(
             target is function
             for start in here

@@ -9,6 +9,7 @@ from rltel_lint.facts import nodes as n
 from rltel_lint.facts.source import Unit
 from rltel_lint.findings import Place
 from rltel_lint.project.imports import ImportGraph, evaluated_at_once, run_at_import
+from rltel_lint.project.leading import Leading
 from rltel_lint.project.lifecycle import Lifecycle
 from rltel_lint.project.model import Function, Module, Scope
 from rltel_lint.project.modules import ModuleTable
@@ -85,9 +86,12 @@ class StartsAtImport:
 
     def _through(self, inside: dict[Function, Place]) -> Iterator[Started]:
         """Statements that do no more than to call a function of the project which starts it."""
-        leading = self._flow.leading(inside)
+        leading = self._flow.leading(inside, depth=_HOPS)
+        near = {function.name for function in inside}
+        for _ in range(_HOPS):
+            near |= {caller for name in near for caller in self._flow.text.callers(name)}
         for module in self._modules:
-            for unit in module.facts.units_with_any(leading.keys() & module.facts.words):
+            for unit in module.facts.units_with_any(near & module.facts.words):
                 if _defines(unit):
                     continue
                 for statement in run_at_import(unit.statements):
@@ -100,7 +104,7 @@ class StartsAtImport:
         call: n.Call,
         module: Module,
         inside: Mapping[Function, Place],
-        leading: Mapping[str, int],
+        leading: Leading,
     ) -> Iterator[Started]:
         for written, target in self._flow.steps_in(statement, module, leading):
             way = (

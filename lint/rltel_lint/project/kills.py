@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 
 from rltel_lint.facts import nodes as n
 from rltel_lint.project.calls import CallFinder, CallSite
 from rltel_lint.project.carriers import CarrierFacts
+from rltel_lint.project.leading import Leading
 from rltel_lint.project.lifecycle import Lifecycle
 from rltel_lint.project.model import Class, Function, Scope
 from rltel_lint.project.order import comes_before
@@ -60,7 +61,7 @@ class Kills:
         self._carriers = carriers
         self._lifecycle = lifecycle
         self._flow = lifecycle.flow
-        self._flushing: dict[frozenset[str], Mapping[str, int]] = {}
+        self._flushing: dict[frozenset[str], Leading] = {}
 
     @cached_property
     def _ending(self) -> frozenset[Function]:
@@ -68,8 +69,8 @@ class Kills:
         return _functions(self._flow.uses(self._known.shutdowns))
 
     @cached_property
-    def _to_end(self) -> Mapping[str, int]:
-        return self._flow.leading(self._ending)
+    def _to_end(self) -> Leading:
+        return self._flow.leading(self._ending, depth=_HOPS)
 
     def flushing_methods(self, cls: Class) -> frozenset[str]:
         """Names of the methods of an actor class that deliver what it recorded."""
@@ -235,7 +236,7 @@ class Kills:
             isinstance(arg.value, n.Attribute) and arg.value.attr in names for arg in call.args
         )
 
-    def _leading_to_flush(self, names: frozenset[str]) -> Mapping[str, int]:
+    def _leading_to_flush(self, names: frozenset[str]) -> Leading:
         known = self._flushing.get(names)
         if known is None:
             words = {*names, *(known.name for known in self._known.actor_flushers)}

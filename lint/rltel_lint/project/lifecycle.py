@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -12,6 +12,7 @@ from rltel_lint.project.binding import init_of
 from rltel_lint.project.calls import CallFinder
 from rltel_lint.project.carriers import CarrierFacts
 from rltel_lint.project.flow import Flow
+from rltel_lint.project.leading import EitherLeading, Leading, Leads
 from rltel_lint.project.model import Class, Function, Module, Scope
 from rltel_lint.project.modules import ModuleTable
 from rltel_lint.project.resolve import Resolver
@@ -122,7 +123,7 @@ class Lifecycle:
         return bool(self._starts)
 
     @cached_property
-    def _to_start(self) -> Mapping[str, int]:
+    def _to_start(self) -> Leading:
         return self.flow.leading(self.starting)
 
     def starts(self, function: Function) -> bool:
@@ -131,7 +132,7 @@ class Lifecycle:
 
     # -- actors -------------------------------------------------------------------------
 
-    def methods_leading(self, cls: Class, leading: Mapping[str, int]) -> Iterator[Function]:
+    def methods_leading(self, cls: Class, leading: Leads) -> Iterator[Function]:
         """Yields the methods of a class and its bases whose names are among those."""
         for holder in self._resolver.mro(cls):
             for name in holder.member_names:
@@ -142,7 +143,7 @@ class Lifecycle:
         """Whether an actor class starts telemetry, in any of its methods or by a decorator."""
         if not self.starting and not self._known.worker_decorators:
             return False
-        leading = {**self._to_start, "__init__": 0}
+        leading = EitherLeading([self._to_start], ["__init__"])
         return any(self._is_started_by(method) for method in self.methods_leading(cls, leading))
 
     def _is_started_by(self, method: Function) -> bool:
@@ -215,8 +216,8 @@ class Lifecycle:
         return found
 
     @cached_property
-    def _to_span(self) -> Mapping[str, int]:
-        return self.flow.leading(self._opening)
+    def _to_span(self) -> Leading:
+        return self.flow.leading(self._opening, depth=_HOPS)
 
     def _span_in(self, cls: Class) -> SpanSite | None:
         goals = frozenset(self._opening)
@@ -248,8 +249,8 @@ class Lifecycle:
         return tuple(found.values())
 
     @cached_property
-    def _of_interest(self) -> Mapping[str, int]:
-        return {**self._to_loop, **self._to_start}
+    def _of_interest(self) -> EitherLeading:
+        return EitherLeading([self._to_loop, self._to_start])
 
     def _guarded(self, module: Module) -> Iterator[Entry]:
         body = tuple(self._run_statements(module))
@@ -319,7 +320,7 @@ class Lifecycle:
         )
 
     @cached_property
-    def _to_loop(self) -> Mapping[str, int]:
+    def _to_loop(self) -> Leading:
         return self.flow.leading(self.loops)
 
     def loop_of(self, entry: Entry) -> SpanSite | None:

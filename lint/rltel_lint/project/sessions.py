@@ -10,6 +10,7 @@ from rltel_lint.project.calls import CallFinder, CallSite
 from rltel_lint.project.flow import Flow
 from rltel_lint.project.imports import evaluated_at_once
 from rltel_lint.project.lazy import kind_of
+from rltel_lint.project.leading import EitherLeading
 from rltel_lint.project.model import Function
 from rltel_lint.project.order import comes_before
 from rltel_lint.project.spans import SpanFinder
@@ -90,8 +91,8 @@ class Sessions:
         self, function: Function, makers: dict[Function, CallSite]
     ) -> Iterator[tuple[CallSite, CallSite]]:
         """Calls of functions, and of constructors, that make a session and keep it."""
-        owners = {f.owner.name: 0 for f in makers if f.owner is not None and f.name == "__init__"}
-        leading = {**self._flow.leading(makers), **owners}
+        owners = {f.owner.name for f in makers if f.owner is not None and f.name == "__init__"}
+        leading = EitherLeading([self._flow.leading(makers)], owners)
         for statement in function.paths:
             if isinstance(statement, (n.FunctionDef, n.ClassDef)):
                 continue

@@ -11,6 +11,7 @@ from rltel_lint.facts import nodes as n
 from rltel_lint.project.calls import CallFinder, CallSite
 from rltel_lint.project.carriers import CarrierFacts
 from rltel_lint.project.flow import Flow
+from rltel_lint.project.leading import Leading
 from rltel_lint.project.model import Class, Function
 from rltel_lint.project.resolve import Entity, External, Instance, Partial, Resolver
 from rltel_lint.project.spans import Spans, SpanSite, expr_means
@@ -188,8 +189,8 @@ class Threads:
         return self._opening[goal]
 
     @cached_property
-    def _leading(self) -> dict[str, int]:
-        return dict(self._flow.leading(self._opening))
+    def _leading(self) -> Leading:
+        return self._flow.leading(self._opening, depth=_HOPS)
 
     def _reattaches(self, function: Function) -> bool:
         reach = self._carriers.reach
