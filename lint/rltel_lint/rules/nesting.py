@@ -62,11 +62,11 @@ class CountedTwice(Rule):
     def check(self, project: Project) -> Iterator[Finding]:
         """Yields a finding for each bucketed span inside another one."""
         for outer in project.spans.opening():
-            if outer.use not in {"context", "decorator"} or not _bucketed(project, outer):
+            if outer.use not in {"context", "decorator"} or not is_bucketed(project, outer):
                 continue
             reported: set[Place] = set()
             for inside in project.containment.inside(outer):
-                if not _bucketed(project, inside.site):
+                if not is_bucketed(project, inside.site):
                     continue
                 place = inside.call.place if inside.call is not None else inside.site.place
                 if place in reported:
@@ -205,7 +205,7 @@ def _yield_before_detach(function: Function, statement: n.Assign) -> n.Yield | N
     return None
 
 
-def _bucketed(project: Project, site: SpanSite) -> bool:
+def is_bucketed(project: Project, site: SpanSite) -> bool:
     """Whether a site's span certainly carries ``rl.bucket``."""
     if site.at.call.keyword("rl.bucket") is not None:
         return True

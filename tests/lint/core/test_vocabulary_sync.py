@@ -13,7 +13,7 @@ from rl_telemetry.buckets import Bucket
 from rl_telemetry.span_groups import RLSpanGroup
 from rl_telemetry.testing import CapturedTelemetry
 from rltel_lint.facts import nodes as n
-from rltel_lint.rules.nesting import _bucketed
+from rltel_lint.rules.nesting import is_bucketed
 from rltel_lint.vocabulary import load_vocabulary
 from rltel_lint.vocabulary.model import KnownCall
 from tests.lint.core.support import named
@@ -233,8 +233,8 @@ def test_the_spans_that_the_profile_promises_are_really_opened(
     assert {site.helper.name for site in project.spans.sites} == set(OURS)
     for site in project.spans.sites:
         attributes = opened[site.name.exact or ""].attributes or {}
-        if _bucketed(project, site):
+        if is_bucketed(project, site):
             assert "rl.bucket" in attributes, f"{site.name.exact} carries no bucket"
-    assert {str(site.name.exact) for site in project.spans.sites if _bucketed(project, site)} == {
+    assert {str(site.name.exact) for site in project.spans.sites if is_bucketed(project, site)} == {
         *("rl.reward", "rl.idle.refit_bubble", "rl.wasted.failed_trajectory", "rl.logprob"),
     }
