@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -118,21 +118,6 @@ class Baseline:
             if not judged(_stand_in(entry.identity)):
                 there[entry.identity] = max(there[entry.identity], entry.count)
         return Baseline(self.name, tuple(Entry(one, there[one]) for one in sorted(there)))
-
-
-@dataclass(frozen=True)
-class Judged:
-    """The findings of a run, with the baseline taken into account.
-
-    Attributes:
-        findings: What is reported, in report order.
-        held: What the baseline holds back.
-        baseline: The baseline; ``None`` where the project has none.
-    """
-
-    findings: list[Finding]
-    held: list[Finding] = field(default_factory=list)
-    baseline: Baseline | None = None
 
 
 def read_baseline(path: Path, name: str) -> Baseline:

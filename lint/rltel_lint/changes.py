@@ -6,10 +6,30 @@ known in :mod:`rltel_lint.fixes` alone. A request names places, never offsets.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import astuple, dataclass, fields
 from typing import Any, TypeAlias
 
 from rltel_lint.findings import Place
+from rltel_lint.remedies import Edit, Fix
+
+__all__ = [
+    "ActivateStream",
+    "AddArgument",
+    "AddDecorator",
+    "AddRow",
+    "Change",
+    "Edit",
+    "Fix",
+    "GuardNone",
+    "RemoveElement",
+    "RemoveRow",
+    "RenameCall",
+    "ReplaceCall",
+    "ReplaceText",
+    "decode_change",
+    "encode_fix",
+]
 
 
 @dataclass(frozen=True)
@@ -172,36 +192,6 @@ Change: TypeAlias = (
 )
 
 
-@dataclass(frozen=True)
-class Edit:
-    """A range of a file and the text that is to stand there instead.
-
-    Attributes:
-        place: The range; it is empty where text is only added.
-        text: The new text, its lines ended by line feeds.
-    """
-
-    place: Place
-    text: str
-
-
-@dataclass(frozen=True)
-class Fix:
-    """A remedy that can be carried out by the machine.
-
-    Attributes:
-        message: What it does, in a few words that begin with a verb.
-        changes: What is changed, all of it or nothing.
-        safe: Whether it is made without being asked for; otherwise it is a guess.
-        edits: The changes as edits of texts, where a report needs them.
-    """
-
-    message: str
-    changes: tuple[Change, ...]
-    safe: bool = True
-    edits: tuple[Edit, ...] = ()
-
-
 _CHANGES: dict[str, type[Any]] = {
     kind.__name__: kind
     for kind in (
@@ -219,10 +209,8 @@ _CHANGES: dict[str, type[Any]] = {
 }
 
 
-def encode_fix(fix: Fix | None) -> list[Any] | None:
+def encode_fix(fix: Fix) -> list[Any]:
     """Returns a fix, without its edits, as JSON values."""
-    if fix is None:
-        return None
     changes = [
         [type(change).__name__, *(_plain(getattr(change, one.name)) for one in fields(change))]
         for change in fix.changes
@@ -230,22 +218,18 @@ def encode_fix(fix: Fix | None) -> list[Any] | None:
     return [fix.message, changes, fix.safe]
 
 
-def decode_fix(values: list[Any] | None) -> Fix | None:
-    """Returns the fix that :func:`encode_fix` was given.
+def decode_change(values: Sequence[Any]) -> Change:
+    """Returns a change that was kept.
 
     Args:
-        values: What was kept.
+        values: One of the changes in what :func:`encode_fix` returned.
 
     Raises:
         ValueError, TypeError, KeyError: The values are not what was kept.
     """
-    if values is None:
-        return None
-    message, changes, safe = values
-    made = []
-    for kind, place, *rest in changes:
-        made.append(_CHANGES[kind](Place(*place), *(_frozen(value) for value in rest)))
-    return Fix(message, tuple(made), safe)
+    kind, place, *rest = values
+    change: Change = _CHANGES[kind](Place(*place), *(_frozen(value) for value in rest))
+    return change
 
 
 def _plain(value: Any) -> Any:

@@ -6,18 +6,21 @@ import time
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from rltel_lint.baseline import Baseline, Judged, may_replace, read_baseline, render_baseline
 from rltel_lint.codes import READ_PROBLEM
 from rltel_lint.errors import UserError
 from rltel_lint.findings import Finding, Place
 from rltel_lint.inspected import blindness
-from rltel_lint.outcome import judge, unsuppressed
+from rltel_lint.outcome import Judged, judge, unsuppressed
 from rltel_lint.output import note, write_whole
 from rltel_lint.report.render import Report, render
 from rltel_lint.report.styles import Style
 from rltel_lint.report.text import counted, summary
 from rltel_lint.session import PathFilter, Session
+
+if TYPE_CHECKING:
+    from rltel_lint.baseline import Baseline
 
 
 @dataclass(frozen=True)
@@ -81,6 +84,8 @@ class Check:
         Raises:
             UserError: No file is named, or it cannot be written.
         """
+        from rltel_lint.baseline import Baseline, may_replace, read_baseline, render_baseline
+
         path = self._session.baseline
         if path is None:
             raise UserError(

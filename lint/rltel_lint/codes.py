@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Iterable
 
 from rltel_lint.errors import ConfigError
@@ -47,6 +46,8 @@ def check_codes(codes: Iterable[str], where: str) -> tuple[str, ...]:
 def _remedy(code: str, known: tuple[str, ...]) -> str:
     if code == "ALL":
         return 'write "RLT" for all of them'
+    import difflib
+
     near = difflib.get_close_matches(code, known, n=1, cutoff=0.6)
     hint = f"did you mean {near[0]}? " if near else ""
     return f'{hint}"rltel-lint rules" lists all codes'

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import time
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
@@ -186,6 +185,8 @@ def explain(code: str) -> None:
             write_report(rule.page().rstrip("\n") + "\n")
             return
     known = [name for rule in ALL_RULES for name in (rule.code, rule.name)]
+    import difflib
+
     near = difflib.get_close_matches(wanted.upper(), known, n=1) or difflib.get_close_matches(
         wanted.lower(), known, n=1
     )

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import sys
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
@@ -11,11 +10,6 @@ from typing import Any
 
 from rltel_lint.codes import READ_PROBLEM, check_codes
 from rltel_lint.errors import ConfigError
-
-if sys.version_info >= (3, 11):
-    import tomllib
-else:
-    import tomli as tomllib
 
 __all__ = ["Config", "ConfigError", "find_root", "load_config"]
 
@@ -164,6 +158,10 @@ def _read_toml(path: Path, shown: str) -> dict[str, Any]:
     except OSError as error:
         reason = error.strerror or type(error).__name__
         raise ConfigError(f"{shown}: cannot be read: {reason}; check the path") from error
+    if sys.version_info >= (3, 11):
+        import tomllib
+    else:
+        import tomli as tomllib
     try:
         return tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
@@ -182,6 +180,8 @@ def _from_table(table: Mapping[str, Any], where: str) -> Config:
 
 
 def _nearest_key(key: str) -> str:
+    import difflib
+
     near = difflib.get_close_matches(key.replace("_", "-").lower(), _READERS, n=1, cutoff=0.5)
     if near:
         return f'did you mean "{near[0]}"?'

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal
 
 if TYPE_CHECKING:
-    from rltel_lint.changes import Fix
+    from rltel_lint.remedies import Fix
 
 Severity = Literal["error", "warning"]
 

@@ -8,21 +8,36 @@ from __future__ import annotations
 import gc
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from rltel_lint.facts.store import FactStore
 from rltel_lint.findings import Finding
-from rltel_lint.locking import exclusive
 from rltel_lint.results import load_result, result_key, save_result
 from rltel_lint.session import Session
 
 if TYPE_CHECKING:
-    from rltel_lint.baseline import Judged
+    from rltel_lint.baseline import Baseline
     from rltel_lint.engine import Result
     from rltel_lint.suppression import Inline
 
 Outcome = tuple[Iterable[Finding], Mapping[str, int]]
 """Findings before suppression, and how much of what was looked at."""
+
+
+@dataclass(frozen=True)
+class Judged:
+    """The findings of a run, with the baseline taken into account.
+
+    Attributes:
+        findings: What is reported, in report order.
+        held: What the baseline holds back.
+        baseline: The baseline; ``None`` where the project has none.
+    """
+
+    findings: list[Finding]
+    held: list[Finding] = field(default_factory=list)
+    baseline: Baseline | None = None
 
 
 def outcome(
@@ -41,6 +56,8 @@ def outcome(
         return known
     if session.cache is None:
         return _computed(analyse(session, store))
+    from rltel_lint.locking import exclusive
+
     # flake8's workers all come here at once on a tree that is new to them.
     with exclusive(session.cache / "lock"):
         known = load_result(store, key)
@@ -108,10 +125,12 @@ def unsuppressed(
         findings: Of an outcome.
         inline: Which comments count.
     """
+    selected = [one for one in findings if session.config.selects(one.code)]
+    if not selected:
+        return []
     from rltel_lint.suppression import Suppressions
 
     suppressions = Suppressions(session.texts.all, session.config.per_file_ignores, inline)
-    selected = (one for one in findings if session.config.selects(one.code))
     return sorted(suppressions.keep(selected), key=lambda one: one.sort_key)
 
 
@@ -125,10 +144,10 @@ def judge(session: Session, findings: list[Finding]) -> Judged:
     Raises:
         ConfigError: The baseline cannot be used.
     """
-    from rltel_lint.baseline import Judged, read_baseline
-
     if session.baseline is None:
         return Judged(findings)
+    from rltel_lint.baseline import read_baseline
+
     baseline = read_baseline(session.baseline, session.shown(session.baseline))
     new, held = baseline.split(findings)
     return Judged(new, held, baseline)

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from dataclasses import astuple
 from pathlib import Path
 from typing import Any
 
-from rltel_lint.changes import decode_fix, encode_fix
 from rltel_lint.config import Config
 from rltel_lint.contents import Texts, keys_of
 from rltel_lint.facts.store import FactStore, text_key
@@ -15,6 +15,7 @@ from rltel_lint.findings import Finding, Place, Related
 from rltel_lint.project.requirements import candidates
 from rltel_lint.session import Session
 
+_FILE = "results.json"
 _KEPT = 8
 """How many outcomes are kept: enough for switching between a few branches."""
 
@@ -37,12 +38,15 @@ def load_result(store: FactStore, key: str) -> tuple[list[Finding], dict[str, in
         store: Where outcomes are kept.
         key: From :func:`result_key`.
     """
-    kept = store.read("results.json").get("results")
+    kept = store.read(_FILE).get("results")
     values = kept.get(key) if isinstance(kept, dict) else None
     if values is None:
         return None
     try:
-        findings, counts = values
+        digest, text = values
+        if text_key(text) != digest:
+            raise ValueError("damaged")
+        findings, counts = json.loads(text)
         return [_finding(one) for one in findings], {str(k): int(v) for k, v in counts.items()}
     except (ValueError, TypeError, AttributeError, KeyError):
         store.damaged()
@@ -53,11 +57,13 @@ def save_result(
     store: FactStore, key: str, findings: tuple[Finding, ...], counts: Mapping[str, int]
 ) -> None:
     """Keeps the outcome of a run, and drops the oldest beyond a few."""
-    kept = store.read("results.json").get("results")
+    kept = store.read(_FILE).get("results")
     results: dict[str, Any] = dict(kept) if isinstance(kept, dict) else {}
     results.pop(key, None)
-    results[key] = [[_values(finding) for finding in findings], dict(counts)]
-    store.write({"results.json": {"results": dict(list(results.items())[-_KEPT:])}})
+    # As text: of the outcomes that are kept one is needed, and it is to be the one that was kept.
+    text = json.dumps([[_values(finding) for finding in findings], dict(counts)])
+    results[key] = [text_key(text), text]
+    store.write({_FILE: {"results": dict(list(results.items())[-_KEPT:])}})
 
 
 def _declaring(texts: Texts) -> list[str]:
@@ -81,11 +87,20 @@ def _read(path: Path) -> str:
 def _values(finding: Finding) -> list[Any]:
     related = [[astuple(one.place), one.message] for one in finding.related]
     place = astuple(finding.place)
-    fix = encode_fix(finding.fix)
+    fix = None
+    if finding.fix is not None:
+        from rltel_lint.changes import encode_fix
+
+        fix = encode_fix(finding.fix)
     return [place, finding.code, finding.name, finding.message, finding.severity, related, fix]
 
 
 def _finding(values: list[Any]) -> Finding:
     place, code, name, message, severity, related, fix = values
     near = tuple(Related(Place(*at), text) for at, text in related)
-    return Finding(Place(*place), code, name, message, severity, near, decode_fix(fix))
+    remedy = None
+    if fix is not None:
+        from rltel_lint.remedies import decode_fix
+
+        remedy = decode_fix(fix)
+    return Finding(Place(*place), code, name, message, severity, near, remedy)

@@ -12,7 +12,6 @@ import contextlib
 import json
 import os
 import sys
-import tempfile
 import time
 from collections.abc import Callable, Iterable, Mapping
 from functools import cache
@@ -222,6 +221,8 @@ class FactStore:
         """Returns the time by the clock of the folder's file system, in ns since the epoch."""
         if self._folder is None:
             return time.time_ns()
+        import tempfile
+
         try:
             self._prepare()
             with tempfile.TemporaryFile(dir=self._folder) as file:
@@ -272,6 +273,8 @@ class FactStore:
 
 def _write(path: Path, values: Mapping[str, Any]) -> None:
     """Writes a file so that a reader sees the old or the new one, never a part."""
+    import tempfile  # takes long, and a run with nothing new writes nothing
+
     handle, name = tempfile.mkstemp(dir=path.parent, prefix=f"{path.stem}.", suffix=".tmp")
     try:
         with os.fdopen(handle, "w", encoding="ascii") as file:

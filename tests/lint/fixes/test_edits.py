@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import io
+import json
 import re
 import tokenize
 
@@ -18,13 +19,13 @@ from rltel_lint.changes import (
     RemoveElement,
     RenameCall,
     ReplaceText,
-    decode_fix,
     encode_fix,
 )
 from rltel_lint.findings import Place
 from rltel_lint.fixes.edits import NotApplicable, apply_edits, clash
 from rltel_lint.fixes.python import python_edits
 from rltel_lint.fixes.source import Source
+from rltel_lint.remedies import decode_fix
 
 ENDS = st.sampled_from(["\n", "\r\n", "\r"])
 LINE = st.text("ab \u00e9\u4e16", max_size=6)
@@ -174,5 +175,6 @@ def test_a_fix_survives_being_kept() -> None:
         ),
         safe=False,
     )
-    assert decode_fix(encode_fix(fix)) == fix
-    assert decode_fix(encode_fix(None)) is None
+    assert decode_fix(json.loads(json.dumps(encode_fix(fix)))) == fix
+    other = Fix(fix.message, fix.changes[1:], safe=False)
+    assert decode_fix(encode_fix(fix)) != other

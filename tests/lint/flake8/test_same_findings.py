@@ -56,10 +56,10 @@ def test_a_tree_that_is_new_is_linked_by_one_of_the_workers_only(
     log = tmp_path / "linked"
     count = (
         "import os, rltel_lint.engine as engine; analyse = engine.analyse\n"
-        "def counted(*arguments):\n"
+        "def counted(*arguments, **options):\n"
         f"    with open({str(log)!r}, 'a') as file:\n"
         "        file.write(f'{os.getpid()}\\n')\n"
-        "    return analyse(*arguments)\n"
+        "    return analyse(*arguments, **options)\n"
         "engine.analyse = counted\n"
         "import multiprocessing; multiprocessing.set_start_method('fork')"
     )

@@ -148,7 +148,7 @@ class _Result:
     inventory: _Inventory
 
 
-def _analyse(source: _Input, config: object, store: object = None) -> _Result:
+def _analyse(source: _Input, config: object, *_: object, **__: object) -> _Result:
     """Reports every line of any file that says ``DRIFT``; ``CRASH`` is a defect of the tool."""
     findings = list(source.problems)
     texts = {**source.sources, **source.documents}

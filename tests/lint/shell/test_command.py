@@ -192,7 +192,7 @@ def test_a_defect_of_the_tool_is_one_line_that_asks_for_a_report(run, write, mon
 
 
 def test_an_interrupt_is_quiet(run, write, monkeypatch):
-    def interrupt(*_):
+    def interrupt(*_, **__):
         raise KeyboardInterrupt
 
     write(PROJECT)
