@@ -52,12 +52,21 @@ def _around(tree: Tree, source: Source, block: ast.stmt, what: str) -> Iterator[
     wait, category = _wait(tree), _category(tree)
     if wait is not None and category:
         yield from _wrapped(tree, source, block, wait, f'"{category}"', f"{what} in a wait")
+    yield from _in_bucket(tree, source, block, f"{what} in another", "NEST", "404")
+
+
+def _in_bucket(
+    tree: Tree, source: Source, block: ast.stmt, name: str, kind: str, codes: str
+) -> Iterator[Mutant]:
+    """Puts a statement into a bucketed span."""
     leaf = helper_of(tree, "leaf", "context")
     owner = tree.vocabulary.group_classes[0]
     bucketed = next((k for k, v in owner.values.items() if tree.vocabulary.bucket_of(v)), "")
     if leaf is not None and bucketed:
         given = f'{owner.name}.{bucketed}, "rl.spelled.outer"'
-        yield from _wrapped(tree, source, block, leaf, given, f"{what} in another", owner.name)
+        yield from _wrapped(
+            tree, source, block, leaf, given, name, owner.name, kind=kind, codes=codes
+        )
 
 
 def _wrapped(
@@ -68,6 +77,8 @@ def _wrapped(
     given: str,
     name: str,
     *needed: str,
+    kind: str = "NEST",
+    codes: str = "404",
 ) -> Iterator[Mutant]:
     changes = [source.wrapped(block, f"with {helper.name}({given}):")]
     for word in (helper.name, *needed):
@@ -77,8 +88,34 @@ def _wrapped(
         changes += brought
     for way in in_every_spelling(source, changes, source.lines(block)[0], helper):
         yield in_text(
-            "NEST", f"{name}, {way.how}", "404", source, block.lineno, way.text, more=way.more
+            kind, f"{name}, {way.how}", codes, source, block.lineno, way.text, more=way.more
         )
+
+
+@mutator
+def many_at_once(tree: Tree) -> Iterator[Mutant]:
+    """What runs once per prompt, many at once, gets a bucketed span."""
+    defined = _definitions(tree)
+    names = {name for source in tree.users for node in source.nodes for name in _gathered(node)}
+    for source in tree.users:
+        for function in source.nodes:
+            if not isinstance(function, ast.AsyncFunctionDef) or function.name not in names:
+                continue
+            for node in ast.walk(function) if defined[function.name] == 1 else ():
+                statement = _plain_statement(source, node)
+                if statement is not None and isinstance(source.parents.get(node), ast.Await):
+                    yield from _in_bucket(
+                        tree, source, statement, "bucketed span many at once", "CARD", "413"
+                    )
+
+
+def _gathered(node: ast.AST) -> Iterator[str]:
+    """The functions that ``gather(*(f(x) for x in xs))`` runs."""
+    if isinstance(node, ast.Call) and last(node) == "gather":
+        for arg in node.args:
+            value = arg.value if isinstance(arg, ast.Starred) else None
+            if isinstance(value, (ast.GeneratorExp, ast.ListComp)):
+                yield last(value.elt)
 
 
 @mutator

@@ -166,6 +166,8 @@ if __name__ == "__main__":
 """
 
 _SHARED = """\
+import asyncio
+
 from rl_telemetry.instrumentation import managed_span, umbrella_span
 from rl_telemetry.span_groups import RLSpanGroup
 
@@ -177,6 +179,12 @@ class {C}Collector:
     def gather(self, prompts):
         with umbrella_span(RLSpanGroup.U_ROLLOUT, f"rl.{{self.algorithm}}.gather"):
             return [self.answer(prompt) for prompt in prompts]
+
+    async def ask_all(self, prompts):
+        return await asyncio.gather(*(self.ask(prompt) for prompt in prompts))
+
+    async def ask(self, prompt):
+        return await prompt.send()
 
     def answer(self, prompt):
         with managed_span(RLSpanGroup.GENERATION, f"rl.{{self.algorithm}}.answer"):
