@@ -59,7 +59,8 @@ def extract_ahead(
     number = _CLUSTER if remote else workers.number
     seeds = seed_words(vocabulary) if number >= _LOWERING else ()
     chunks = form_chunks(new, max(number * 4, size // _CHUNK), namespace, seeds)
-    _run(_executor(workers), chunks, store)
+    if remote or len(chunks) > 1:
+        _run(_executor(workers), chunks, store)
 
 
 def _run(executor: Executor, chunks: list[Chunk], store: FactStore) -> None:
@@ -94,7 +95,8 @@ def _new_files(
     store: FactStore,
 ) -> Iterator[File]:
     for path, facts in sources.items():
-        if not facts.kept.knows(facts.key):
+        # Of a file that nobody asked for only the syntax is known, and nobody may ask this time.
+        if not (store.has_seen(facts.key) or facts.kept.knows(facts.key)):
             yield File(path, facts.text, python=True)
     for path, text in documents.items():
         if not store.file(path).knows(document_key(text, namespace)):

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any
 
 from rltel_lint.facts.kept_documents import read_document
@@ -49,11 +48,12 @@ class Chunk:
         """How many characters there are to read."""
         return sum(len(file.text) for file in self.files)
 
-    @cached_property
+    @property
     def id(self) -> str:
         """A hash of all that the facts depend on, the version of the tool included.
 
-        Whoever extracts works it out anew, so that facts of another version do not fit.
+        Whoever extracts works it out anew (it is not sent along), so that facts of another
+        version do not fit.
         """
         parts = [tool_version(), self.namespace, *self.seeds]
         parts += [f"{file.path} {file.python} {text_key(file.text)}" for file in self.files]

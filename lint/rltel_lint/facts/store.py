@@ -162,13 +162,17 @@ class FactStore:
 
     def parses(self, key: str) -> bool:
         """Whether the text with this key is known to be free of syntax errors."""
-        if self._syntax is None:
-            known = self._read("syntax.json").get("fine", [])
-            self._syntax = set(known) if isinstance(known, list) else set()
-        if key in self._syntax or key in self._fine_ahead:
+        if self.has_seen(key) or key in self._fine_ahead:
             self._fine.add(key)
             return True
         return False
+
+    def has_seen(self, key: str) -> bool:
+        """Whether an earlier run has checked the syntax of the text with this key."""
+        if self._syntax is None:
+            known = self._read("syntax.json").get("fine", [])
+            self._syntax = set(known) if isinstance(known, list) else set()
+        return key in self._syntax
 
     def keep_parses(self, key: str) -> None:
         """Keeps that the text with this key is free of syntax errors."""
