@@ -33,7 +33,7 @@ class Place:
         return f"{self.path}:{self.line}"
 
 
-@dataclass(frozen=True, order=True)
+@dataclass(frozen=True)
 class Related:
     """Another place that a finding speaks of, and what is there."""
 
@@ -53,6 +53,7 @@ class Finding:
         severity: How bad it is; every finding counts for the exit code.
         related: Places that the message refers to, sorted as given.
         fix: How the machine can mend it; ``None`` where only a person can.
+        silent: Whether a comment or a per-file ignore silences it; ``None`` where nobody looked.
     """
 
     place: Place
@@ -62,6 +63,7 @@ class Finding:
     severity: Severity = "error"
     related: tuple[Related, ...] = field(default=(), compare=False)
     fix: Fix | None = field(default=None, compare=False)
+    silent: bool | None = field(default=None, compare=False)
 
     @property
     def sort_key(self) -> tuple[str, int, int, str, str]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import string
 from collections.abc import Iterable
 from functools import cached_property
 from typing import TYPE_CHECKING
@@ -13,7 +12,7 @@ from rltel_lint.errors import ConfigError
 if TYPE_CHECKING:
     from pathspec import GitIgnoreSpec
 
-_PLAIN = frozenset(string.ascii_letters + string.digits + "_-.+/*?")
+_PLAIN = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-.+/*?")
 """Characters of patterns that are turned into an expression here; what has another one, such as a
 class, an escape or ``!``, goes to pathspec, which takes longer to import than a run may take."""
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 import gc
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from rltel_lint.facts.store import FactStore
@@ -19,7 +19,7 @@ from rltel_lint.session import Session
 if TYPE_CHECKING:
     from rltel_lint.baseline import Baseline
     from rltel_lint.engine import Result
-    from rltel_lint.suppression import Inline
+    from rltel_lint.suppression import Inline, Suppressions
 
 Outcome = tuple[Iterable[Finding], Mapping[str, int]]
 """Findings before suppression, and how much of what was looked at."""
@@ -65,7 +65,8 @@ def outcome(
             return known
         result = analyse(session, store)
         # A file may have changed after the first look at it and before it was read.
-        save_result(store, result_key(session), result.findings, result.summary.counts)
+        found = _with_silence(session, result.findings)
+        save_result(store, result_key(session), found, result.summary.counts)
     return _computed(result)
 
 
@@ -126,12 +127,24 @@ def unsuppressed(
         inline: Which comments count.
     """
     selected = [one for one in findings if session.config.selects(one.code)]
-    if not selected:
-        return []
+    if inline != "any line" or any(one.silent is None for one in selected):
+        kept = _suppressions(session, inline).keep(selected)
+    else:
+        kept = tuple(one for one in selected if not one.silent)
+    return sorted(kept, key=lambda one: one.sort_key)
+
+
+def _suppressions(session: Session, inline: Inline = "any line") -> Suppressions:
     from rltel_lint.suppression import Suppressions
 
-    suppressions = Suppressions(session.texts.all, session.config.per_file_ignores, inline)
-    return sorted(suppressions.keep(selected), key=lambda one: one.sort_key)
+    return Suppressions(session.texts.all, session.config.per_file_ignores, inline)
+
+
+def _with_silence(session: Session, findings: Iterable[Finding]) -> tuple[Finding, ...]:
+    """The findings, with what is silent marked: whoever reports them then needs no texts."""
+    findings = tuple(findings)
+    loud = set(_suppressions(session).keep(findings)) if findings else set()
+    return tuple(replace(one, silent=one not in loud) for one in findings)
 
 
 def judge(session: Session, findings: list[Finding]) -> Judged:

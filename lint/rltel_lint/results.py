@@ -12,7 +12,7 @@ from rltel_lint.config import Config
 from rltel_lint.contents import Texts, keys_of
 from rltel_lint.facts.store import FactStore, text_key
 from rltel_lint.findings import Finding, Place, Related
-from rltel_lint.project.requirements import candidates
+from rltel_lint.project.declaring import candidates
 from rltel_lint.session import Session
 
 _FILE = "results.json"
@@ -92,15 +92,16 @@ def _values(finding: Finding) -> list[Any]:
         from rltel_lint.changes import encode_fix
 
         fix = encode_fix(finding.fix)
-    return [place, finding.code, finding.name, finding.message, finding.severity, related, fix]
+    head = [place, finding.code, finding.name, finding.message, finding.severity]
+    return [*head, related, fix, finding.silent]
 
 
 def _finding(values: list[Any]) -> Finding:
-    place, code, name, message, severity, related, fix = values
+    place, code, name, message, severity, related, fix, silent = values
     near = tuple(Related(Place(*at), text) for at, text in related)
     remedy = None
     if fix is not None:
         from rltel_lint.remedies import decode_fix
 
         remedy = decode_fix(fix)
-    return Finding(Place(*place), code, name, message, severity, near, remedy)
+    return Finding(Place(*place), code, name, message, severity, near, remedy, silent)
