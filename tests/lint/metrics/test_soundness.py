@@ -222,3 +222,20 @@ def test_straight_programs_leave_no_gap() -> None:
 def _line(source: str) -> int:
     lines = source.strip("\n").splitlines()
     return next(n for n, line in enumerate(lines, 1) if "log_metrics(m1" in line)
+
+
+ALIASED = """
+def train(log, step):
+    kept, logged = {}, {}
+    for each in (kept, logged):
+        each["a"] = 1
+    logged = {key: 1 for key in kept}
+    log.log_metrics(logged, step)
+"""
+
+
+def test_a_mapping_written_into_under_another_name_and_looped_over_is_open() -> None:
+    metrics = link({"train.py": ALIASED}).metrics
+    assert all(covers(metrics, logged, "a") for logged in metrics.logged)
+    plain = link({"train.py": ALIASED.replace("(kept, logged)", "(logged,)")}).metrics
+    assert not any(covers(plain, logged, "a") for logged in plain.logged)

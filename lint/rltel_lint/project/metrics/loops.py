@@ -119,6 +119,9 @@ class Loops:
             if inner is not None:
                 return inner
         displays = self._evaluator.displays(iterable, scope, at)
+        if isinstance(target, n.Name) and isinstance(iterable, n.Name):
+            if any(isinstance(display, n.Dict) for display, _ in displays or ()):
+                displays = None  # others may write into what has a name
         if displays is not None:
             parts = [_column(target, display, name) for display, _ in displays]
             if None in parts:
