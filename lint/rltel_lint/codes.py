@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 
 from rltel_lint.errors import ConfigError
 
@@ -23,12 +23,15 @@ def known_codes() -> tuple[str, ...]:
     return tuple(sorted({READ_PROBLEM, *(rule.code for rule in ALL_RULES)}))
 
 
-def check_codes(codes: Iterable[str], where: str) -> tuple[str, ...]:
+def check_codes(
+    codes: Iterable[str], where: str, known_codes: Callable[[], tuple[str, ...]] = known_codes
+) -> tuple[str, ...]:
     """Returns codes and prefixes in upper case, without blanks and repeats.
 
     Args:
         codes: What the user wrote, such as ``RLT101`` or ``RLT2``.
         where: Start of the error message: the file and key, or the option.
+        known_codes: Returns every code that exists.
 
     Raises:
         ConfigError: A code is neither a rule's code nor the start of one.

@@ -6,10 +6,13 @@ import sys
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from rltel_lint.codes import READ_PROBLEM, check_codes
 from rltel_lint.errors import ConfigError
+
+if TYPE_CHECKING:
+    from rltel_lint.kept_settings import KeptSettings
 
 __all__ = ["Config", "ConfigError", "find_root", "load_config"]
 
@@ -117,12 +120,13 @@ def is_root(folder: Path) -> bool:
     return (folder / "pyproject.toml").is_file() or (folder / ".git").exists()
 
 
-def load_config(root: Path, file: Path | None = None) -> Config:
+def load_config(root: Path, file: Path | None = None, kept: KeptSettings | None = None) -> Config:
     """Reads the configuration of a project.
 
     Args:
         root: The project root; its ``pyproject.toml`` is read if there is one.
         file: Another TOML file to read instead; it must have the table.
+        kept: Configurations that were read before.
 
     Raises:
         ConfigError: The file cannot be read, or something in it is wrong.
@@ -131,15 +135,26 @@ def load_config(root: Path, file: Path | None = None) -> Config:
     if file is None and not path.is_file():
         return Config()
     shown = _shown(path, root)
-    tool = _read_toml(path, shown).get("tool", {})
+    text = _read(path, shown)
+    known, values = kept.find(text) if kept is not None else (False, None)
+    if not known or (values is None and file is not None):
+        values = _values(text, shown, file)
+        if kept is not None:
+            kept.keep(text, values)
+    return Config() if values is None else Config(**values, file=path)
+
+
+def _values(text: str, shown: str, file: Path | None) -> dict[str, Any] | None:
+    """What the table says, checked; ``None`` where there is no table and none was asked for."""
+    tool = _parsed(text, shown).get("tool", {})
     table = tool.get("rltel-lint") if isinstance(tool, dict) else None
     if table is None:
         if file is not None:
             raise ConfigError(f"{shown}: has no {_TABLE} table; add one or leave out --config")
-        return Config()
+        return None
     if not isinstance(table, dict):
         raise ConfigError(f"{shown}: tool.rltel-lint must be a table; write it as {_TABLE}")
-    return replace(_from_table(table, f"{shown}: {_TABLE}"), file=path)
+    return _from_table(table, f"{shown}: {_TABLE}")
 
 
 def _shown(path: Path, root: Path) -> str:
@@ -150,14 +165,17 @@ def _shown(path: Path, root: Path) -> str:
         return str(path)
 
 
-def _read_toml(path: Path, shown: str) -> dict[str, Any]:
+def _read(path: Path, shown: str) -> str:
     try:
-        text = path.read_bytes().decode("utf-8-sig")
+        return path.read_bytes().decode("utf-8-sig")
     except UnicodeDecodeError as error:
         raise ConfigError(f"{shown}: is not UTF-8; save it as UTF-8") from error
     except OSError as error:
         reason = error.strerror or type(error).__name__
         raise ConfigError(f"{shown}: cannot be read: {reason}; check the path") from error
+
+
+def _parsed(text: str, shown: str) -> dict[str, Any]:
     if sys.version_info >= (3, 11):
         import tomllib
     else:
@@ -169,14 +187,14 @@ def _read_toml(path: Path, shown: str) -> dict[str, Any]:
         raise ConfigError(f"{shown}: is not valid TOML: {reason}; mend that line") from error
 
 
-def _from_table(table: Mapping[str, Any], where: str) -> Config:
+def _from_table(table: Mapping[str, Any], where: str) -> dict[str, Any]:
     values: dict[str, Any] = {}
     for key, value in table.items():
         reader = _READERS.get(key)
         if reader is None:
             raise ConfigError(f'{where} unknown key "{key}"; {_nearest_key(key)}')
         values[key.replace("-", "_")] = reader(value, f"{where} {key}")
-    return Config(**values)
+    return values
 
 
 def _nearest_key(key: str) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from dataclasses import astuple
 from pathlib import Path
@@ -13,6 +12,7 @@ from rltel_lint.contents import Texts, keys_of
 from rltel_lint.facts.store import FactStore, text_key
 from rltel_lint.findings import Finding, Place, Related
 from rltel_lint.project.declaring import candidates
+from rltel_lint.sealing import seal, unseal
 from rltel_lint.session import Session
 
 _FILE = "results.json"
@@ -43,11 +43,9 @@ def load_result(store: FactStore, key: str) -> tuple[list[Finding], dict[str, in
     if values is None:
         return None
     try:
-        digest, text = values
-        if text_key(text) != digest:
-            raise ValueError("damaged")
-        findings, counts = json.loads(text)
-        return [_finding(one) for one in findings], {str(k): int(v) for k, v in counts.items()}
+        kept_findings, counts = unseal(values)
+        findings = [decode_finding(one) for one in kept_findings]
+        return findings, {str(noun): int(number) for noun, number in counts.items()}
     except (ValueError, TypeError, AttributeError, KeyError):
         store.damaged()
         return None
@@ -60,9 +58,7 @@ def save_result(
     kept = store.read(_FILE).get("results")
     results: dict[str, Any] = dict(kept) if isinstance(kept, dict) else {}
     results.pop(key, None)
-    # As text: of the outcomes that are kept one is needed, and it is to be the one that was kept.
-    text = json.dumps([[_values(finding) for finding in findings], dict(counts)])
-    results[key] = [text_key(text), text]
+    results[key] = seal([[encode_finding(finding) for finding in findings], dict(counts)])
     store.write({_FILE: {"results": dict(list(results.items())[-_KEPT:])}})
 
 
@@ -84,7 +80,8 @@ def _read(path: Path) -> str:
         return ""
 
 
-def _values(finding: Finding) -> list[Any]:
+def encode_finding(finding: Finding) -> list[Any]:
+    """Returns a finding as JSON values."""
     related = [[astuple(one.place), one.message] for one in finding.related]
     place = astuple(finding.place)
     fix = None
@@ -96,7 +93,8 @@ def _values(finding: Finding) -> list[Any]:
     return [*head, related, fix, finding.silent]
 
 
-def _finding(values: list[Any]) -> Finding:
+def decode_finding(values: list[Any]) -> Finding:
+    """Returns the finding that :func:`encode_finding` was given."""
     place, code, name, message, severity, related, fix, silent = values
     near = tuple(Related(Place(*at), text) for at, text in related)
     remedy = None

@@ -14,6 +14,7 @@ from rltel_lint.errors import UserError
 from rltel_lint.extraction.workers import Place, Workers
 from rltel_lint.facts.store import FactStore
 from rltel_lint.findings import Finding
+from rltel_lint.kept_settings import KeptSettings
 
 CACHE_FOLDER = ".rltel-cache"
 """Where facts are kept between runs, in the project root."""
@@ -107,10 +108,14 @@ def open_session(options: Options) -> Session:
         root = options.root.resolve()
     else:
         raise UserError(f"--root {options.root} is not a folder; give the project's folder")
-    config = load_config(root, options.config).override(
-        select=_codes(options.select, "--select"),
-        ignore=_codes(options.ignore, "--ignore"),
-        extend_select=_codes(options.extend_select, "--extend-select"),
+    cache = None if options.no_cache else options.cache_dir or root / CACHE_FOLDER
+    said: list[str] = []
+    store = FactStore(cache, said.append) if cache is not None else None
+    kept = KeptSettings(store)
+    config = load_config(root, options.config, kept).override(
+        select=_codes(options.select, "--select", kept),
+        ignore=_codes(options.ignore, "--ignore", kept),
+        extend_select=_codes(options.extend_select, "--extend-select", kept),
         profile=options.profile,
     )
     files = find_files(root, config)
@@ -119,21 +124,19 @@ def open_session(options: Options) -> Session:
         notes += (
             f"no Python file to check in {root}; see --root, and source in the configuration",
         )
-    cache = None if options.no_cache else options.cache_dir or root / CACHE_FOLDER
     baseline = options.baseline
     if baseline is None and config.baseline is not None:
         baseline = root / config.baseline
     if options.no_baseline:
         baseline = None
     workers = Workers(options.jobs, options.executor, options.ray_address or "")
-    said: list[str] = []
-    store = FactStore(cache, said.append) if cache is not None else None
     texts = read_files(root, files, store)
     return Session(root, config, texts, cache, (*notes, *said), baseline, workers)
 
 
-def _codes(values: Iterable[str], option: str) -> tuple[str, ...]:
-    return check_codes((code for value in values for code in value.split(",")), option)
+def _codes(values: Iterable[str], option: str, kept: KeptSettings) -> tuple[str, ...]:
+    codes = (code for value in values for code in value.split(","))
+    return check_codes(codes, option, kept.codes)
 
 
 class PathFilter:
