@@ -112,10 +112,20 @@ def test_where_other_threads_run_processes_begin_anew(synthetic_tree: Tree, expe
     assert (done.out, done.err) == (expected, "")
 
 
-def test_the_module_can_be_the_program(synthetic_tree: Tree, expected: str) -> None:
-    script = "import runpy, threading\n" + _SPAWN + "runpy.run_module('rltel_lint', run_name='x')"
-    done = run_with(synthetic_tree, script, "--no-cache", "--jobs", "2")
-    assert done.out == expected
+def test_the_module_as_a_program_runs_once(
+    synthetic_tree: Tree, expected: str, tmp_path: Path
+) -> None:
+    (tmp_path / "sitecustomize.py").write_text(_SPAWN, "utf-8")
+    done = subprocess.run(
+        [sys.executable, "-m", "rltel_lint", "--no-cache", "--format=json", "--jobs=2"],
+        cwd=synthetic_tree.root,
+        env={**os.environ, "PYTHONPATH": f"{tmp_path}{os.pathsep}{LINT}"},
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=60,
+    )
+    assert (done.returncode, done.stdout, done.stderr) == (1, expected, "")
 
 
 def test_ctrl_c_ends_it_without_a_word(tmp_path: Path) -> None:
@@ -149,8 +159,8 @@ def test_ctrl_c_ends_it_without_a_word(tmp_path: Path) -> None:
 
 
 @pytest.fixture
-def session(synthetic_tree: Tree) -> Session:
-    return open_session(Options(root=synthetic_tree.root, no_cache=True))
+def session(tmp_path: Path) -> Session:
+    return open_session(Options(root=Tree(tmp_path / "small", synthetic(10)).root, no_cache=True))
 
 
 @pytest.fixture
@@ -179,7 +189,7 @@ def test_auto_starts_processes_for_much_that_is_new(
     monkeypatch.setattr(workers, "usable_cpus", lambda: 2)
     check(session, 0)
     assert started == []
-    monkeypatch.setattr(ahead, "_LEAST", 10_000)
+    monkeypatch.setattr(ahead, "_LEAST", 5_000)
     check(session, 0)
     assert started == [8]
     monkeypatch.setattr(workers, "usable_cpus", lambda: 1)
@@ -202,11 +212,10 @@ def test_auto_counts_the_cpus_that_this_process_may_use() -> None:
 
 
 def test_what_linters_of_files_ask_starts_no_process(
-    synthetic_tree: Tree, started: list[int], monkeypatch: pytest.MonkeyPatch
+    session: Session, started: list[int], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(ahead, "_LEAST", 1)
-    root = Tree(synthetic_tree.root.parent / "plugin", synthetic(10)).root
-    assert FileChecks().findings(root / "pkg/part1/phase1.py")
+    assert FileChecks().findings(session.root / "pkg/part1/phase1.py")
     assert started == []
 
 

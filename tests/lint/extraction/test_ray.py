@@ -48,6 +48,12 @@ ray.init(log_to_driver=False, logging_level="ERROR")
 ahead._executor = lambda workers: OnRay(patience=0.0)
 atexit.register(lambda: print("connected", ray.is_initialized()))
 """
+_NOT_INSTALLED = """
+import sys, types, rltel_lint.extraction.on_ray as on_ray
+sys.modules["not_on_the_nodes"] = types.ModuleType("not_on_the_nodes")
+sys.modules["not_on_the_nodes"]._extract = on_ray._extract
+on_ray._extract.__module__ = "not_on_the_nodes"
+"""
 _NO_RAY = "import sys\nsys.modules['ray'] = None"
 
 
@@ -113,6 +119,15 @@ def test_a_busy_cluster_loses_no_finding_and_a_connection_of_others_stays(
     done = on_ray(synthetic_tree, address, _IMPATIENT, "--no-cache")
     assert done.out == f"{expected}connected True\n"
     assert "the Ray cluster gave nothing for 0 s" in done.err
+    assert len(done.err.splitlines()) == 1
+
+
+def test_nodes_without_the_package_lose_no_finding(
+    synthetic_tree: Tree, expected: str, address: str
+) -> None:
+    done = on_ray(synthetic_tree, address, _NOT_INSTALLED, "--no-cache")
+    assert done.out == expected
+    assert "pip install 'rl-telemetry[lint]' on all" in done.err
     assert len(done.err.splitlines()) == 1
 
 
