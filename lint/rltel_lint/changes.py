@@ -11,7 +11,7 @@ from dataclasses import astuple, dataclass, fields
 from typing import Any, TypeAlias
 
 from rltel_lint.findings import Place
-from rltel_lint.remedies import Edit, Fix
+from rltel_lint.remedies import Fix
 
 __all__ = [
     "ActivateStream",
@@ -190,6 +190,19 @@ Change: TypeAlias = (
     | AddRow
     | RemoveRow
 )
+
+
+@dataclass(frozen=True)
+class Edit:
+    """A range of a file and the text that is to stand there instead.
+
+    Attributes:
+        place: The range; it is empty where text is only added.
+        text: The new text, its lines ended by line feeds.
+    """
+
+    place: Place
+    text: str
 
 
 _CHANGES: dict[str, type[Any]] = {

@@ -7,23 +7,8 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, overload
 
-from rltel_lint.findings import Place
-
 if TYPE_CHECKING:
-    from rltel_lint.changes import Change
-
-
-@dataclass(frozen=True)
-class Edit:
-    """A range of a file and the text that is to stand there instead.
-
-    Attributes:
-        place: The range; it is empty where text is only added.
-        text: The new text, its lines ended by line feeds.
-    """
-
-    place: Place
-    text: str
+    from rltel_lint.changes import Change, Edit
 
 
 @dataclass(frozen=True)

@@ -13,7 +13,7 @@ import json
 import os
 import sys
 import time
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import cache
 from hashlib import blake2b
 from pathlib import Path
@@ -34,13 +34,17 @@ def tool_version() -> str:
     record = _record(package)
     if record:
         return f"{__version__} {sys.version_info[:2]} {text_key(record)}"
-    files = sorted(
-        (entry.path, entry.stat().st_mtime_ns, entry.stat().st_size)
-        for folder in (package, *(path for path in package.iterdir() if path.is_dir()))
-        for entry in os.scandir(folder)
-        if entry.name.endswith((".py", ".toml"))
-    )
-    return f"{__version__} {sys.version_info[:2]} {text_key(repr(files))}"
+    files = repr(sorted(_files(str(package))))
+    return f"{__version__} {sys.version_info[:2]} {text_key(files)}"
+
+
+def _files(folder: str) -> Iterator[tuple[str, int, int]]:
+    for entry in os.scandir(folder):
+        if entry.name.endswith((".py", ".toml")):
+            stat = entry.stat()
+            yield entry.path, stat.st_mtime_ns, stat.st_size
+        elif entry.name != "__pycache__" and entry.is_dir():
+            yield from _files(entry.path)
 
 
 def _record(package: Path) -> str:
@@ -134,6 +138,26 @@ class Kept:
         """Takes what :meth:`values` returned elsewhere, for the time when it is asked for."""
         self._ahead = values
 
+    @property
+    def used(self) -> list[str]:
+        """The keys of the units that this run used."""
+        return list(self._used)
+
+    def join(self, used: Iterable[str], values: dict[str, Any] | None) -> None:
+        """Joins what a copy of this process, made during the run, did with the same file.
+
+        Args:
+            used: The keys of the units that the copy used.
+            values: What its :meth:`values` returned if anything changed there.
+        """
+        if values is not None and "index" in values:
+            self._kept["text"], self._kept["index"] = values["text"], values["index"]
+        self.changed = self.changed or values is not None
+        known = {**self._kept.get("units", {}), **(values or {}).get("units", {})}
+        for key in used:
+            if key in known:
+                self._used[key] = known[key]
+
 
 class FactStore:
     """The folder.
@@ -195,6 +219,29 @@ class FactStore:
         for path, values in facts["files"].items():
             self.file(path).take_in(values)
         self._fine_ahead.update(facts["fine"])
+
+    def learned(self) -> dict[str, Any]:
+        """Returns what a copy of the process has to tell for :meth:`join`, as JSON values."""
+        if self._folder is None:
+            return {"used": {}, "changed": {}, "fine": []}
+        kept = self._open.items()
+        return {
+            "used": {path: one.used for path, one in kept if one.used},
+            "changed": {path: one.values() for path, one in kept if one.changed},
+            "fine": sorted(self._fine),
+        }
+
+    def join(self, learned: Mapping[str, Any]) -> None:
+        """Joins what a copy of this process, made during the run, has kept and used.
+
+        Args:
+            learned: What :meth:`learned` returned there.
+        """
+        self._fine.update(learned["fine"])
+        changed = {path for path, one in self._open.items() if one.changed}
+        for path in sorted(changed | learned["changed"].keys()):
+            used = learned["used"].get(path, [])
+            self.file(path).join(used, learned["changed"].get(path))
 
     def save(self) -> None:
         """Writes what changed; a folder that cannot be written to is said and left."""
