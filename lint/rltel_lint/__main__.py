@@ -4,5 +4,4 @@ import sys
 
 from rltel_lint.cli import main
 
-if __name__ == "__main__":  # processes that it starts import it as well
-    sys.exit(main())
+sys.exit(main())

@@ -50,12 +50,22 @@ def use():
     with own("a"), own(EARLIER):
         return Worker{number}.remote(3)
 '''
+_NEWER = """\
+type Ids = list[int]
+
+
+def late():
+    with managed_span(RLSpanGroup.GENERATION, f"rl.{"late"}.part"):
+        return 1
+"""
+"""Syntax of Python 3.12; older ones read it with libcst."""
+
 _ODD = {
     "pkg/windows.py": _MODULE.format(number=90, before=0, accepts="").replace("\n", "\r\n"),
     "pkg/wide.py": "é = 'ü'\n" + _MODULE.format(number=91, before=1, accepts=""),
     "pkg/broken.py": "def f(:\n",
     "pkg/late.py": "def f():\n    pass\nreturn 1\n",
-    "pkg/newer.py": _MODULE.format(number=92, before=2, accepts="") + "type Ids = list[int]\n",
+    "pkg/newer.py": _MODULE.format(number=92, before=2, accepts="") + _NEWER,
     "pkg/empty.py": "",
     "docs/plain.md": "Nothing in here is a table.\n",
     "docs/more.rst": "Spans\n=====\n\nSee ``rl.phase3.trained`` and `x`.\n",

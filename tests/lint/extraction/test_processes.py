@@ -43,6 +43,14 @@ _KILL_ALL = """
 import os, signal, rltel_lint.extraction.processes as processes
 processes.extract_chunk = lambda chunk: os.kill(os.getpid(), signal.SIGKILL)
 """
+_INTERRUPTED = """
+import os, signal, rltel_lint.extraction.processes as processes
+extract = processes.extract_chunk
+def interrupted(chunk):
+    os.kill(os.getpid(), signal.SIGINT)
+    return extract(chunk)
+processes.extract_chunk = interrupted
+"""
 _FAIL = """
 import rltel_lint.extraction.processes as processes
 def fail(chunk):
@@ -96,9 +104,10 @@ def test_both_processes_read_and_a_second_run_starts_none(
         (_NO_PROCESS, "cannot start a process"),
         (_NO_PIPE, "cannot start a process"),
         (_FAIL, ""),
+        (_INTERRUPTED, ""),
         (_NO_SEMAPHORE, ""),
     ],
-    ids=["one killed", "all killed", "no process", "no pipe", "failing", "no semaphore"],
+    ids=["one killed", "all killed", "no process", "no pipe", "failing", "ctrl-c", "no semaphore"],
 )
 def test_no_finding_is_lost(synthetic_tree: Tree, expected: str, prelude: str, note: str) -> None:
     done = run_with(synthetic_tree, prelude, "--no-cache", "--jobs", "3")

@@ -25,6 +25,7 @@ def test_the_projects_have_findings_of_many_kinds(synthetic_tree: Tree, expected
     assert len(list(synthetic_tree.root.rglob("*.*"))) >= 60
     assert {"RLT000", "RLT101", "RLT102"} <= set(found["summary"]["by_code"])
     assert len(found["findings"]) > 40
+    assert any('"rl.late.part"' in finding["message"] for finding in found["findings"])
 
 
 @pytest.mark.parametrize("jobs", ["2", "3", "9", "auto"])
