@@ -1,8 +1,10 @@
 """What a run of ``rltel-lint`` costs, beside other tools on the same tree, in one run.
 
 ``python benchmarks/lint.py TREE [--config FILE]`` copies the tree and takes turns: start-up alone,
-``ast.parse`` of everything, the linter cold, with nothing changed and after one edit, and the
-peers that are installed. ``--synthetic FILES`` makes a tree instead of taking one.
+``ast.parse`` of everything, a script that looks for one call by ``ast.walk``, the linter cold, with
+nothing changed and after one edit, and the peers that are installed. ``--synthetic FILES`` makes a
+tree instead of taking one. ``--copies 1 10 50`` measures folders with so many copies of the tree,
+one after the other.
 
 Ratios are to ``python -c "import click"`` and to ``ast.parse``; times depend on the machine.
 """
@@ -10,22 +12,33 @@ Ratios are to ``python -c "import click"`` and to ``ast.parse``; times depend on
 from __future__ import annotations
 
 import argparse
+import importlib.util
 import os
 import shutil
-import statistics
-import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from collections.abc import Iterator
 from pathlib import Path
 
+from turns import Case, take_turns
+
+PYTHON = sys.executable
+LINT = [PYTHON, "-m", "rltel_lint", "check"]
 PARSE = (
     "import ast, pathlib, sys, warnings; warnings.simplefilter('ignore')\n"
     "for path in pathlib.Path(sys.argv[1]).rglob('*.py'):\n"
     "    try: ast.parse(path.read_bytes())\n"
     "    except SyntaxError: pass"
+)
+GUARD = (
+    "import ast, pathlib, sys, warnings; warnings.simplefilter('ignore')\n"
+    "for path in pathlib.Path(sys.argv[1]).rglob('*.py'):\n"
+    "    try: tree = ast.parse(path.read_bytes())\n"
+    "    except SyntaxError: continue\n"
+    "    for node in ast.walk(tree):\n"
+    "        if isinstance(node, ast.Call) and getattr(node.func, 'attr', '') == 'start_span':\n"
+    "            print(path, node.lineno)"
 )
 SITE = """
 def work_{n}(items):
@@ -40,36 +53,6 @@ def plain_{n}(items, limit={n}):
             total += item
     return total
 """
-
-
-@dataclass
-class Case:
-    """One thing that is measured.
-
-    Attributes:
-        name: What the table calls it.
-        command: The command; it may end with any exit code.
-        before: Done before each turn, not measured.
-        seconds: Wall times of the turns.
-        megabytes: Peak memory of the turns.
-    """
-
-    name: str
-    command: list[str]
-    before: Callable[[], None] = lambda: None
-    seconds: list[float] = field(default_factory=list)
-    megabytes: list[float] = field(default_factory=list)
-
-    def run(self, folder: Path) -> None:
-        """Takes one turn in a folder."""
-        self.before()
-        started = time.perf_counter()
-        process = subprocess.Popen(
-            self.command, cwd=folder, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
-        )
-        _, _, usage = os.wait4(process.pid, 0)
-        self.seconds.append(time.perf_counter() - started)
-        self.megabytes.append(usage.ru_maxrss / 1024)
 
 
 def synthetic(folder: Path, files: int, density: float) -> None:
@@ -92,44 +75,109 @@ def synthetic(folder: Path, files: int, density: float) -> None:
         path.write_text("".join(parts), encoding="utf-8")
 
 
-def cases(tree: Path, config: Path | None) -> Iterator[Case]:
-    """Yields what is measured in a tree."""
-    python = sys.executable
-    lint = [python, "-m", "rltel_lint", "check"]
+def adopt(tree: Path, config: Path | None) -> None:
+    """Puts a configuration into the tree's own file, where the flake8 plugin looks for it."""
     if config is not None:
-        lint += ["--config", str(config)]
+        with (tree / "pyproject.toml").open("a", encoding="utf-8") as file:
+            file.write(f"\n{config.read_text(encoding='utf-8')}")
+
+
+def cases(tree: Path, buffer: Path) -> Iterator[Case]:
+    """Yields what is measured in a tree.
+
+    Args:
+        tree: The tree.
+        buffer: Where the text of an editor is kept: the largest file and a few more lines.
+    """
     largest = max(tree.rglob("*.py"), key=lambda path: path.stat().st_size)
+    text = largest.read_text(encoding="utf-8")
+    more = "".join(PLAIN.format(n=n) for n in range(max(1, 625 - text.count("\n") // 8)))
+    buffer.write_text(f"{text}\n\n{more}", encoding="utf-8")
 
     def edit() -> None:
         with largest.open("a", encoding="utf-8") as file:
             file.write(f"\n\ndef edited_{time.monotonic_ns()}() -> int:\n    return 1\n")
 
-    yield Case('python -c "import click"', [python, "-c", "import click"])
-    yield Case("ast.parse of every file", [python, "-c", PARSE, str(tree)])
-    yield Case("rltel-lint, cold, no cache", [*lint, "--no-cache"])
-    yield Case("rltel-lint, nothing changed", lint)
-    yield Case("rltel-lint, largest file edited", lint, edit)
-    yield Case("rltel-lint, again", lint)
-    for name, command in (
-        ("ruff check --no-cache", ["ruff", "check", "--no-cache", "."]),
-        ("flake8 --select F -j 2", [python, "-m", "flake8", "--select", "F", "-j", "2", "."]),
-        ("fixit lint", ["fixit", "lint", "."]),
-    ):
-        if shutil.which(command[0]) and (command[0] != python or _has_flake8()):
-            yield Case(name, command)
+    yield Case('python -c "import click"', [PYTHON, "-c", "import click"])
+    yield Case("ast.parse of every file", [PYTHON, "-c", PARSE, str(tree)])
+    yield Case("an ast.walk guard script", [PYTHON, "-c", GUARD, str(tree)])
+    yield Case("rltel-lint, cold, no cache", [*LINT, "--no-cache"])
+    yield Case("rltel-lint, nothing changed", LINT)
+    yield from peers(largest.relative_to(tree).as_posix(), buffer)
+    yield Case("rltel-lint, largest file edited", LINT, edit)
+    yield Case("rltel-lint, again", LINT)
 
 
-def _has_flake8() -> bool:
-    return (
-        subprocess.run(
-            [sys.executable, "-m", "flake8", "--version"], check=False, capture_output=True
-        ).returncode
-        == 0
+def peers(path: str, buffer: Path) -> Iterator[Case]:
+    """Yields the other tools that are installed.
+
+    Args:
+        path: The file that is open in the editor.
+        buffer: Its text there.
+    """
+    if shutil.which("ruff"):
+        yield Case("ruff check --no-cache", ["ruff", "check", "--no-cache", "."])
+    if shutil.which("fixit"):
+        yield Case("fixit lint", ["fixit", "lint", "."])
+    if importlib.util.find_spec("flake8") is None:
+        return
+    flake8 = [PYTHON, "-m", "flake8"]
+    alone = Case("flake8 --select F -j 2", [*flake8, "--select", "F", "-j", "2", "."])
+    yield alone
+    both = [*flake8, "--select", "F,RLT", "-j", "2", "."]
+    yield Case("  with the plugin, warm", both, beside=alone)
+    stdin = ["--stdin-display-name", path, "-"]
+    alone = Case("flake8, one unsaved buffer", [*flake8, "--select", "F", *stdin], stdin=buffer)
+    yield alone
+    both = [*flake8, "--select", "F,RLT", *stdin]
+    yield Case("  with the plugin, warm", both, stdin=buffer, beside=alone)
+
+
+def measure(tree: Path, work: Path, repeats: int) -> list[Case]:
+    """Lets everything take turns in a tree."""
+    measured = list(cases(tree, work / "buffer.py"))
+    turns, edits = measured[:-2], measured[-2:]
+    time.sleep(2)  # files that were changed just before they are read would be read again
+    for case in turns:
+        if "cold" not in case.name:
+            case.run(tree)  # a first turn fills the caches, of the system's files too
+            case.forget()
+    take_turns(turns, tree, repeats)
+    take_turns(edits, tree, repeats)
+    return measured
+
+
+def measure_copies(tree: Path, work: Path, number: int, repeats: int, patience: float) -> None:
+    """Measures a folder with copies of a tree, and prints a row for each run."""
+    whole = work / f"copies_{number}"
+    whole.mkdir()
+    (whole / "pyproject.toml").write_text(
+        (tree / "pyproject.toml").read_text(encoding="utf-8"), encoding="utf-8"
     )
+    for index in range(number):
+        shutil.copytree(tree, whole / f"copy_{index:02}", symlinks=True)
+    files = sum(1 for _ in whole.rglob("*.py"))
+    start = Case("", [PYTHON, "-c", "import click"])
+    cold, warm = Case("cold", LINT), Case("nothing changed", LINT)
+    ended = cold.run(whole, patience)
+    if not ended:
+        print(f"{number:6} {files:7} cold: not done after {patience:.0f} s", flush=True)
+    else:
+        warm.run(whole)
+        warm.forget()
+        take_turns([start, warm], whole, repeats)
+    for case in (cold, warm) if ended else ():
+        ratio = f"{warm.median / start.median:8.1f}" if case is warm else " " * 8
+        print(
+            f"{number:6} {files:7} {case.name:18} {case.median:8.2f} {ratio} "
+            f"{max(case.megabytes):6.0f}",
+            flush=True,
+        )
+    shutil.rmtree(whole)
 
 
 def main() -> None:
-    """Runs the benchmark and prints its table."""
+    """Runs the benchmark and prints its tables."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawTextHelpFormatter
     )
@@ -138,39 +186,46 @@ def main() -> None:
     parser.add_argument("--repeats", type=int, default=3)
     parser.add_argument("--synthetic", type=int, metavar="FILES")
     parser.add_argument("--density", type=float, default=0.05, help="share that opens spans")
+    parser.add_argument(
+        "--copies", type=int, nargs="+", metavar="N", help="measure folders with N copies instead"
+    )
+    parser.add_argument(
+        "--patience", type=float, default=900, help="seconds that a cold run of copies may take"
+    )
     options = parser.parse_args()
     if (options.tree is None) == (options.synthetic is None):
         parser.error("give a TREE or --synthetic FILES")
-    with tempfile.TemporaryDirectory() as work:
-        tree = Path(work) / "tree"
+    with tempfile.TemporaryDirectory() as folder:
+        work = Path(folder)
+        tree = work / "tree"
         if options.synthetic:
             tree.mkdir()
             synthetic(tree, options.synthetic, options.density)
         else:
             ignore = shutil.ignore_patterns(".git", ".rltel-cache", "__pycache__")
             shutil.copytree(options.tree, tree, ignore=ignore, symlinks=True)
-        config = options.config.resolve() if options.config else None
-        measured = list(cases(tree, config))
-        for case in measured[:4]:
-            case.run(tree)  # a first turn fills the caches, of the system's files too
-            case.seconds.clear()
-            case.megabytes.clear()
-        for _ in range(options.repeats):
-            for case in measured:
-                case.run(tree)
-    report(measured)
+        adopt(tree, options.config)
+        if not options.copies:
+            report(measure(tree, work, options.repeats))
+            return
+        print(f"{'copies':>6} {'files':>7} {'':18} {'seconds':>8} {'/ click':>8} {'MB':>6}")
+        for number in options.copies:
+            measure_copies(tree, work, number, options.repeats, options.patience)
 
 
 def report(measured: list[Case]) -> None:
     """Prints medians, ratios and peak memory."""
-    start, parse = (statistics.median(case.seconds) for case in measured[:2])
-    print(f"{'':34} {'seconds':>8} {'/ click':>8} {'/ parse':>8} {'MB':>6}")
+    start, parse = (case.median for case in measured[:2])
+    load = ", ".join(f"{one:.1f}" for one in os.getloadavg())
+    print(f"{'':34} {'seconds':>8} {'/ click':>8} {'/ parse':>8} {'MB':>6}   load {load}")
     for case in measured:
-        median = statistics.median(case.seconds)
-        memory = max(case.megabytes)
+        compared = ""
+        if case.beside is not None:
+            more = case.median - case.beside.median
+            compared = f"   {case.median / case.beside.median:.2f} of it, {more:+.2f} s"
         print(
-            f"{case.name:34} {median:8.2f} {median / start:8.1f} {median / parse:8.2f} "
-            f"{memory:6.0f}"
+            f"{case.name:34} {case.median:8.3f} {case.median / start:8.1f} "
+            f"{case.median / parse:8.2f} {max(case.megabytes):6.0f}{compared}"
         )
 
 
