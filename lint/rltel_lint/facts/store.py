@@ -95,18 +95,18 @@ class Kept:
 
     def index(self, key: str) -> list[Any] | None:
         """Returns the index of the text with this key, ``None`` if another one is kept."""
-        if self.knows(key):
-            index: list[Any] = self._kept["index"]
+        index = _index(self._kept, key)
+        if index is not None:
             return index
         # What was extracted ahead is kept once it is asked for: nobody sees the difference.
-        ahead = self._ahead.get("index") if self._ahead.get("text") == key else None
+        ahead = _index(self._ahead, key)
         if ahead is not None:
             self.keep_index(key, ahead)
         return ahead
 
     def knows(self, key: str) -> bool:
-        """Whether the index of the text with this key is kept from an earlier run."""
-        return self._kept.get("text") == key and isinstance(self._kept.get("index"), list)
+        """Whether the index of the text with this key is there, asked for or not."""
+        return _index(self._kept, key) is not None or _index(self._ahead, key) is not None
 
     def keep_index(self, key: str, index: list[Any]) -> None:
         """Keeps the index of a text."""
@@ -157,6 +157,11 @@ class Kept:
         for key in used:
             if key in known:
                 self._used[key] = known[key]
+
+
+def _index(values: Mapping[str, Any], key: str) -> list[Any] | None:
+    index = values.get("index")
+    return index if values.get("text") == key and isinstance(index, list) else None
 
 
 class FactStore:

@@ -95,7 +95,7 @@ def begin(session: Session, store: FactStore) -> Said:
     """
     texts = session.texts
     source = Input(session.root, texts.sources, texts.documents, texts.problems)
-    found = start(session.config, lambda config: link(source, config, store))
+    found = start(session.config, lambda config: link(source, config, store, session.workers))
     store.save()
     lines = [_write_settings(session, found.settings)]
     lines.append(_write_page(session, found.page))
