@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -16,12 +16,12 @@ from rltel_lint.facts.source import SourceFacts
 from rltel_lint.facts.store import FactStore
 from rltel_lint.findings import Finding
 from rltel_lint.globs import Globs
-from rltel_lint.inspected import count_inspected
 from rltel_lint.inventory import Inventory, take_inventory
 from rltel_lint.project.linked import Project, Settings
 from rltel_lint.project.tree import Tree
-from rltel_lint.rules.base import Review, Reviewed
+from rltel_lint.rules.base import Review, Reviewed, Rule
 from rltel_lint.rules.catalogue import ALL_RULES
+from rltel_lint.running import run_rules
 from rltel_lint.vocabulary import VocabularyError, load_vocabulary
 
 
@@ -164,33 +164,23 @@ def analyse(
     Raises:
         ConfigError: The profile or the vocabulary table is wrong.
     """
+    store = store or FactStore(None)
     project = link(source, config, store, workers, known)
-    found = [*source.problems, *_run(project, config)]
-    found += _review({**source.sources, **source.documents}, tuple(found), config)
+    rules = [rule for rule in ALL_RULES if config.selects(rule.code, default=rule.default)]
+    ran = run_rules(project, rules, store, workers or Workers())
+    found = [*source.problems, *ran.findings]
+    found += _review({**source.sources, **source.documents}, tuple(found), rules)
     findings = tuple(sorted(dict.fromkeys(found), key=lambda one: one.sort_key))
-    counts = count_inspected(project, _running(config))
-    if store is not None:
-        store.save()
-    return Result(project, findings, Summary(counts))
-
-
-def _running(config: Config) -> Iterator[str]:
-    """Yields the codes of the rules that run."""
-    return (rule.code for rule in ALL_RULES if config.selects(rule.code, default=rule.default))
-
-
-def _run(project: Project, config: Config) -> Iterator[Finding]:
-    for rule in ALL_RULES:
-        if config.selects(rule.code, default=rule.default):
-            yield from rule().check(project)
+    store.save()
+    return Result(project, findings, Summary(ran.counts))
 
 
 def _review(
-    texts: Mapping[str, str], found: tuple[Finding, ...], config: Config
+    texts: Mapping[str, str], found: tuple[Finding, ...], rules: Iterable[type[Rule]]
 ) -> Iterator[Finding]:
-    ran = frozenset(_running(config))
-    for rule in ALL_RULES:
-        if issubclass(rule, Review) and rule.code in ran:
+    ran = frozenset(rule.code for rule in rules)
+    for rule in rules:
+        if issubclass(rule, Review):
             yield from rule().review(Reviewed(texts, found, ran))
 
 

@@ -64,6 +64,10 @@ _INSPECTED = (
 )
 
 
+NOUNS = ("file", *(sites.noun for sites in _INSPECTED))
+"""All that is counted, in the order of the report."""
+
+
 def count_inspected(project: Project, ran: Iterable[str]) -> dict[str, int]:
     """Counts what the rules of a run inspected.
 

@@ -128,7 +128,8 @@ def _decode(value: list[Any], offset: int) -> n.Node:
     make, readers = _READERS[value[0]]
     at = (value[1] + offset, value[2], value[3] + offset, value[4])
     fields = zip(readers, value[5:], strict=True)
-    return make(at, *[item if item is None else read(item, offset) for read, item in fields])
+    node: n.Node = make(at, *[i if i is None else read(i, offset) for read, i in fields])
+    return node
 
 
 def _decode_plain(item: Any, _: int) -> Any:

@@ -36,7 +36,8 @@ class ModuleTable:
         return iter(self.modules.values())
 
     @cached_property
-    def _by_word(self) -> dict[str, list[Module]]:
+    def by_word(self) -> dict[str, list[Module]]:
+        """For every name in the texts, the modules that have it."""
         found: dict[str, list[Module]] = {}
         for module in self.modules.values():
             for word in module.facts.words:
@@ -46,8 +47,8 @@ class ModuleTable:
     def mentioning(self, text: str) -> list[Module]:
         """Returns the modules whose text has this: a name as a whole, anything else anywhere."""
         if text.isidentifier():
-            return self._by_word.get(text, [])
-        whole = [self._by_word.get(word, []) for word in _WHOLE.findall(text)]
+            return self.by_word.get(text, [])
+        whole = [self.by_word.get(word, []) for word in _WHOLE.findall(text)]
         candidates = min(whole, key=len) if whole else self.modules.values()
         return [module for module in candidates if text in module.facts.text]
 
