@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from tests.mutation.mutants import Mutant, in_text, mutator
 from tests.mutation.planted import in_every_spelling
-from tests.mutation.sites import Helper, Site, helper_of, sites
+from tests.mutation.sites import Helper, Site, bucketed_groups, group_of, helper_of, sites
 from tests.mutation.tree import Change, Source, Tree, last, text_of
 
 
@@ -273,11 +273,8 @@ def _is_in_bucket(tree: Tree, site: Site) -> bool:
 
 
 def _is_bucketed(tree: Tree, site: Site) -> bool:
-    member = site.group.attr if isinstance(site.group, ast.Attribute) else ""
-    values = {
-        name: value for c in tree.vocabulary.group_classes for name, value in c.values.items()
-    }
-    return site.helper.kind == "leaf" and bool(tree.vocabulary.bucket_of(values.get(member, "")))
+    is_leaf = site.helper.kind in {"leaf", "either"}
+    return is_leaf and group_of(tree, site.group) in bucketed_groups(tree)
 
 
 def _definitions(tree: Tree) -> dict[str, int]:

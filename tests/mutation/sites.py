@@ -71,11 +71,59 @@ class Site:
 
 @lru_cache(maxsize=4)
 def sites(tree: Tree) -> tuple[Site, ...]:
-    """Returns the sites of the users' files."""
+    """Returns the sites of the users' files, without those inside of the tree's own helpers."""
     known = {h.name: h for h in _vocabulary_helpers(tree)}
     direct = [s for source in tree.users for s in _calls(source, known)]
-    own = {h.name: h for s in direct if (h := _own(s)) is not None and h.name not in known}
-    return (*direct, *(s for source in tree.users for s in _calls(source, own)))
+    own, inner = {}, set()
+    for site in direct:
+        helper = _own(tree, site)
+        if helper is not None or _hands_on(site):
+            inner.add(site.source.function(site.call))
+        if helper is not None and helper.name not in known:
+            own[helper.name] = helper
+    found = [*direct, *(s for source in tree.users for s in _calls(source, own))]
+    return tuple(s for s in found if s.source.function(s.call) not in inner or s.item is None)
+
+
+@lru_cache(maxsize=4)
+def members(tree: Tree) -> dict[str, dict[str, str]]:
+    """Returns the groups of each class: the vocabulary's, and the tree's that derive from them."""
+    found = {c.name: dict(c.values) for c in tree.vocabulary.group_classes}
+    for source in tree.users:
+        for node in source.nodes:
+            base = node.bases[0] if isinstance(node, ast.ClassDef) and node.bases else None
+            if isinstance(node, ast.ClassDef) and last(base) in found and node.name not in found:
+                own = {
+                    statement.targets[0].id: value
+                    for statement in node.body
+                    if isinstance(statement, ast.Assign)
+                    and isinstance(statement.targets[0], ast.Name)
+                    and (value := text_of(statement.value)) is not None
+                }
+                found[node.name] = {**found[last(base)], **own}
+    return found
+
+
+def group_of(tree: Tree, node: ast.expr | None) -> str:
+    """Returns the group that ``Class.MEMBER`` is; empty for anything else."""
+    if not isinstance(node, ast.Attribute):
+        return ""
+    return members(tree).get(last(node.value), {}).get(node.attr, "")
+
+
+@lru_cache(maxsize=4)
+def bucketed_groups(tree: Tree) -> frozenset[str]:
+    """Returns the groups whose spans carry a bucket, by the vocabulary and the tree's tables."""
+    found = {g for c in tree.vocabulary.group_classes for g in c.buckets}
+    for source in tree.users:
+        for node in source.nodes:
+            target = node.targets[0] if isinstance(node, ast.Assign) else None
+            target = node.target if isinstance(node, ast.AnnAssign) else target
+            value = getattr(node, "value", None)
+            is_table = getattr(target, "id", "") in tree.vocabulary.bucket_tables
+            if is_table and isinstance(value, ast.Dict):
+                found |= {text_of(key) or group_of(tree, key) for key in value.keys}
+    return frozenset(found - {""})
 
 
 def _vocabulary_helpers(tree: Tree) -> Iterator[Helper]:
@@ -96,8 +144,9 @@ def _vocabulary_helpers(tree: Tree) -> Iterator[Helper]:
 
 
 def helper_of(tree: Tree, kind: str, use: str) -> Helper | None:
-    """Returns the first helper of a kind, as the vocabulary has it."""
-    return next((h for h in _vocabulary_helpers(tree) if (h.kind, h.use) == (kind, use)), None)
+    """Returns the first helper of a kind: the vocabulary's, or else the tree's own."""
+    known = [*_vocabulary_helpers(tree), *(site.helper for site in sites(tree))]
+    return next((h for h in known if (h.kind, h.use) == (kind, use)), None)
 
 
 def _calls(source: Source, known: dict[str, Helper]) -> Iterator[Site]:
@@ -110,7 +159,7 @@ def _calls(source: Source, known: dict[str, Helper]) -> Iterator[Site]:
                 yield Site(source, node, helper)
 
 
-def _own(site: Site) -> Helper | None:
+def _own(tree: Tree, site: Site) -> Helper | None:
     """A function of the tree that passes its own parameters on as group or name."""
     function = site.source.function(site.call)
     if function is None or function.name.startswith("__"):
@@ -119,9 +168,22 @@ def _own(site: Site) -> Helper | None:
     group = getattr(site.group, "id", "")
     names = [n.id for n in ast.walk(site.name) if isinstance(n, ast.Name)] if site.name else []
     label = next((p for p in params if p in _resolved(function, names)), "")
+    efficiency = tree.vocabulary.efficiency_group
+    if label and efficiency and group_of(tree, site.group) == efficiency:
+        return Helper(function.name, params, "efficiency", site.helper.use, "", label)
     if group not in params:
         return None
     return Helper(function.name, params, site.helper.kind, site.helper.use, group, label)
+
+
+def _hands_on(site: Site) -> bool:
+    """Whether the group is a parameter of a function around, as of a decorator's maker."""
+    group = getattr(site.group, "id", "")
+    functions = (ast.FunctionDef, ast.AsyncFunctionDef)
+    return any(
+        isinstance(node, functions) and any(arg.arg == group for arg in node.args.args)
+        for node in site.source.above(site.call)
+    )
 
 
 def _resolved(function: ast.AST, names: list[str]) -> set[str]:
