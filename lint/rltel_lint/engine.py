@@ -17,6 +17,7 @@ from rltel_lint.facts.store import FactStore
 from rltel_lint.findings import Finding
 from rltel_lint.globs import Globs
 from rltel_lint.inventory import Inventory, take_inventory
+from rltel_lint.project.disk import Answers
 from rltel_lint.project.linked import Project, Settings
 from rltel_lint.project.tree import Tree
 from rltel_lint.rules.base import Review, Reviewed, Rule
@@ -99,6 +100,11 @@ class Result:
         self.project = project
         self.findings = findings
         self.summary = summary
+
+    @property
+    def asked(self) -> Answers:
+        """What was asked of the project's folder beside the texts, and the answers."""
+        return self.project.tree.disk.answers
 
     @property
     def inventory(self) -> Inventory:

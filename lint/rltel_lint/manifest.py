@@ -60,10 +60,20 @@ class Manifest:
             status: What the system said of it before it was read.
             key: The key of its text.
         """
-        if status and last_change(status) < self._clock - _SETTLED:
+        if is_settled(status, self._clock):
             self._now[path] = f"{key} {status}"
 
     def save(self) -> None:
         """Keeps what is known of the files that were asked for, and of no others."""
         if self._now != self._kept:
             self._store.write({self._name: {"files": self._now}})
+
+
+def is_settled(status: str, clock: int) -> bool:
+    """Whether a file, or a folder, was changed last so long ago that the next change will show.
+
+    Args:
+        status: What the system said of it before it was read; empty for what is neither.
+        clock: The time before it was read, in nanoseconds since the epoch.
+    """
+    return bool(status) and last_change(status) < clock - _SETTLED

@@ -51,7 +51,7 @@ def outcome(
         analyse: Checks the project; called only where nothing is kept.
     """
     key = result_key(session) if session.cache else ""
-    known = load_result(store, key) if key else None
+    known = load_result(store, key, session.root) if key else None
     if known is not None:
         return known
     if session.cache is None:
@@ -60,13 +60,14 @@ def outcome(
 
     # flake8's workers all come here at once on a tree that is new to them.
     with exclusive(session.cache / "lock"):
-        known = load_result(store, key)
+        known = load_result(store, key, session.root)
         if known is not None:
             return known
         result = analyse(session, store)
         # A file may have changed after the first look at it and before it was read.
         found = _with_silence(session, result.findings)
-        save_result(store, result_key(session), found, result.summary.counts)
+        counts = result.summary.counts
+        save_result(store, result_key(session), found, counts, result.asked)
     return _computed(result)
 
 

@@ -5,15 +5,17 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import astuple
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from rltel_lint.config import Config
-from rltel_lint.contents import Texts, keys_of
+from rltel_lint.contents import keys_of
 from rltel_lint.facts.store import FactStore, text_key
 from rltel_lint.findings import Finding, Place, Related
-from rltel_lint.project.declaring import candidates
 from rltel_lint.sealing import seal, unseal
 from rltel_lint.session import Session
+
+if TYPE_CHECKING:
+    from rltel_lint.project.disk import Answers
 
 _FILE = "results.json"
 _KEPT = 8
@@ -24,27 +26,37 @@ def result_key(session: Session) -> str:
     """Returns a hash of all that decides the outcome of a check: configuration and texts."""
     texts = session.texts
     parts = [_config_key(session.config), repr(sorted(texts.problems))]
-    parts += [f"{path} {text_key(_read(session.root / path))}" for path in _declaring(texts)]
     for group in (texts.sources, texts.documents):
         parts += [f"{path} {key}" for path, key in keys_of(group)]
         parts.append("")
     return text_key("\n".join(parts))
 
 
-def load_result(store: FactStore, key: str) -> tuple[list[Finding], dict[str, int]] | None:
+def load_result(
+    store: FactStore, key: str, root: Path
+) -> tuple[list[Finding], dict[str, int]] | None:
     """Returns the findings and counts of an earlier run over the same input.
 
     Args:
         store: Where outcomes are kept.
         key: From :func:`result_key`.
+        root: The project root: what the run asked of it is asked again.
     """
     kept = store.read(_FILE).get("results")
     values = kept.get(key) if isinstance(kept, dict) else None
     if values is None:
         return None
     try:
-        kept_findings, counts = unseal(values)
+        kept_findings, counts, asked = unseal(values)
         findings = [decode_finding(one) for one in kept_findings]
+        if asked:
+            from rltel_lint.project.disk import ask_again
+
+            again = ask_again(root, asked)
+            if again is None:
+                return None
+            if again != asked:
+                _keep(store, key, [kept_findings, counts, again])
         return findings, {str(noun): int(number) for noun, number in counts.items()}
     except (ValueError, TypeError, AttributeError, KeyError):
         store.damaged()
@@ -52,20 +64,30 @@ def load_result(store: FactStore, key: str) -> tuple[list[Finding], dict[str, in
 
 
 def save_result(
-    store: FactStore, key: str, findings: tuple[Finding, ...], counts: Mapping[str, int]
+    store: FactStore,
+    key: str,
+    findings: tuple[Finding, ...],
+    counts: Mapping[str, int],
+    asked: Answers,
 ) -> None:
-    """Keeps the outcome of a run, and drops the oldest beyond a few."""
+    """Keeps the outcome of a run, and drops the oldest beyond a few.
+
+    Args:
+        store: Where outcomes are kept.
+        key: From :func:`result_key`.
+        findings: What was found, before suppression.
+        counts: How much was looked at.
+        asked: What the run asked of the project's folder beside the texts.
+    """
+    _keep(store, key, [[encode_finding(finding) for finding in findings], dict(counts), asked])
+
+
+def _keep(store: FactStore, key: str, values: list[Any]) -> None:
     kept = store.read(_FILE).get("results")
     results: dict[str, Any] = dict(kept) if isinstance(kept, dict) else {}
     results.pop(key, None)
-    results[key] = seal([[encode_finding(finding) for finding in findings], dict(counts)])
+    results[key] = seal(values)
     store.write({_FILE: {"results": dict(list(results.items())[-_KEPT:])}})
-
-
-def _declaring(texts: Texts) -> list[str]:
-    """The files that may declare the ranges of packages that documents speak of."""
-    folders = {path.rpartition("/")[0] for path in texts.documents}
-    return sorted({path for folder in folders for path in candidates(f"{folder}/")})
 
 
 def _config_key(config: Config) -> str:

@@ -12,6 +12,7 @@ from rltel_lint.facts.store import FactStore
 from rltel_lint.findings import Finding
 from rltel_lint.forks import can_fork, run_forked
 from rltel_lint.inspected import NOUNS, count_inspected
+from rltel_lint.project.disk import join
 from rltel_lint.project.linked import Project
 from rltel_lint.results import decode_finding, encode_finding
 from rltel_lint.rules.base import Rule
@@ -54,6 +55,8 @@ def run_rules(
         _ = project.spans, project.modules.by_word  # what nearly every rule starts from
         answers = run_forked([partial(_answer, project, group, store) for group in groups])
         if answers is not None:
+            for *_, asked in answers:
+                join(project.tree.disk.answers, asked)
             return _joined(answers, store)
     findings = [finding for rule in rules for finding in rule().check(project)]
     return Ran(findings, count_inspected(project, _codes(rules)))
@@ -61,13 +64,14 @@ def run_rules(
 
 def _answer(project: Project, rules: Sequence[type[Rule]], store: FactStore) -> list[Any]:
     findings = [encode_finding(finding) for rule in rules for finding in rule().check(project)]
-    return [findings, count_inspected(project, _codes(rules)), store.learned()]
+    counts = count_inspected(project, _codes(rules))
+    return [findings, counts, store.learned(), project.tree.disk.answers]
 
 
 def _joined(answers: list[Any], store: FactStore) -> Ran:
     findings: list[Finding] = []
     counts: dict[str, int] = {}
-    for encoded, counted, learned in answers:
+    for encoded, counted, learned, _ in answers:
         findings += map(decode_finding, encoded)
         counts.update(counted)
         store.join(learned)

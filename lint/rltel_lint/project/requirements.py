@@ -12,7 +12,6 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from rltel_lint.findings import Place
-from rltel_lint.project.declaring import FILE, candidates
 
 if sys.version_info >= (3, 11):
     import tomllib
@@ -25,6 +24,7 @@ if TYPE_CHECKING:
 
     from rltel_lint.project.tree import Tree
 
+FILE = "pyproject.toml"
 _FAR = "99999"
 
 
@@ -48,7 +48,7 @@ class Requirements:
             document: Its path.
             tree: The project's folder, in which members of a workspace have files of their own.
         """
-        for path in candidates(document):
+        for path in _candidates(document):
             text = tree.read(path)
             if "[project]" in text:
                 return cls(path, text)
@@ -100,6 +100,19 @@ class Requirements:
             if match is not None and not line.lstrip().startswith("#"):
                 return Place(self._path, number, match.start() + 2, number, match.end() + 1)
         return Place(self._path)
+
+
+def _candidates(document: str) -> Iterator[str]:
+    """Yields where the file may be that declares what a document's readers install.
+
+    Args:
+        document: Its path, relative to the project root.
+    """
+    folder = document.rpartition("/")[0]
+    while folder:
+        yield f"{folder}/{FILE}"
+        folder = folder.rpartition("/")[0]
+    yield FILE
 
 
 def parse_requirement(text: str) -> Requirement | None:

@@ -6,7 +6,7 @@ import os
 import subprocess
 import sys
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from types import ModuleType
 
@@ -146,6 +146,7 @@ class _Result:
     findings: tuple[Finding, ...]
     summary: _Summary
     inventory: _Inventory
+    asked: Mapping[str, object] = field(default_factory=dict)
 
 
 def _analyse(source: _Input, config: object, *_: object, **__: object) -> _Result:

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from rltel_lint import manifest
 from rltel_lint.facts import store
 from tests.lint.processes import CLEAN, LINT, TRAIN, Done, Tree
 
@@ -135,6 +136,88 @@ def test_a_change_is_reported_as_without_a_cache(
     assert after != before
     assert after == check(mixed, "--no-cache")
     assert after == check(mixed)
+
+
+CITED = {
+    **CLEAN,
+    "pyproject.toml": "[project]\nname = 'trainer'\ndependencies = ['ray>=2']\n",
+    "docs/cited.md": (
+        "See `scripts/run.sh`, `third_party/lib/x.py`, and the tests `test_first_step_of_all`\n"
+        "and `tests/test_run.py::test_second_step_of_all`.\n\n"
+        "```console\n$ pip install ray==2.5\n```\n"
+    ),
+    "scripts/run.sh": "",
+    "scripts/other.sh": "",
+    "tests/test_run.py": "def test_first_step_of_all(): ...\ndef test_second_step_of_all(): ...\n",
+    "tests/data.txt": "",
+    "third_party/lib/x.py": "",
+}
+"""A project whose documents speak of files that are not checked."""
+
+
+def cited_removed(root: Path) -> None:
+    (root / "scripts/run.sh").unlink()
+
+
+def a_test_renamed(root: Path) -> None:
+    path = root / "tests/test_run.py"
+    path.write_text(path.read_text().replace("first", "other"))
+
+
+def a_test_file_removed(root: Path) -> None:
+    (root / "tests/test_run.py").rename(root / "tests/run.txt")
+
+
+def submodule_declared(root: Path) -> None:
+    (root / ".gitmodules").write_text("[submodule]\npath = scripts\n")
+    (root / "scripts/run.sh").unlink()
+
+
+def requirement_changed(root: Path) -> None:
+    path = root / "pyproject.toml"
+    path.write_text(path.read_text().replace("ray>=2", "ray>=3"))
+
+
+ELSEWHERE = [
+    cited_removed,
+    a_test_renamed,
+    a_test_file_removed,
+    submodule_declared,
+    requirement_changed,
+]
+
+
+@pytest.mark.parametrize("jobs", ["1", "2"])
+@pytest.mark.parametrize("change", ELSEWHERE)
+def test_files_that_are_not_checked_count_where_they_are_spoken_of(
+    tmp_path: Path, change: Callable[[Path], None], jobs: str
+) -> None:
+    tree = Tree(tmp_path / "project", CITED)
+    before = check(tree, "--jobs", jobs)
+    assert before == check(tree)
+    change(tree.root)
+    after = check(tree, "--jobs", jobs)
+    assert after == check(tree, "--no-cache")
+    if change is not submodule_declared:
+        assert after != before
+
+
+@pytest.mark.parametrize("settled", [0, 1 << 62])
+def test_files_that_nobody_speaks_of_do_not_count(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, settled: int
+) -> None:
+    tree = Tree(tmp_path / "project", CITED)
+    times = computed(monkeypatch)
+    monkeypatch.setattr(manifest, "_SETTLED", settled)
+    before = check(tree)
+    (tree.root / "scripts/other.sh").unlink()
+    (tree.root / "tests/data.txt").unlink()
+    (tree.root / "tests/test_run.py").touch()
+    (tree.root / "tests/test_more.py").write_text("x = 1\n")
+    (tree.root / "outputs").mkdir()
+    (tree.root / "outputs/log.txt").write_text("")
+    assert [check(tree), check(tree)] == [before, before]
+    assert len(times) == 1
 
 
 def test_another_version_of_the_tool_checks_anew(
