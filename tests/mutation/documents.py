@@ -13,6 +13,7 @@ from tests.mutation.sites import sites
 from tests.mutation.tree import Document, Row, Tree, text_of
 
 _TICKED = re.compile(r"`([^`|]+)`")
+_NOT_YET = r"\b(reserved|planned|retired|removed)\b"
 _PLACEHOLDER = re.compile(r"[<{*].*")
 
 
@@ -79,7 +80,8 @@ def cells(tree: Tree) -> Iterator[Mutant]:
                     "SET", "group dropped from a preset's row", "203 206", tree, row,
                     f"`{group}`, " if group != groups[-1] else f", `{group}`", "",
                 )  # fmt: skip
-        if header == "group" and first and first[0] in values:
+        is_kept = not any(re.search(_NOT_YET, text.lower()) for _, text in row.cells)
+        if header == "group" and first and first[0] in values and is_kept:
             yield in_row(
                 "SET",
                 "group row renamed",
