@@ -27,7 +27,7 @@ locking._take = refuse
 
 
 def test_several_at_once_without_locks(tmp_path: Path) -> None:
-    files = synthetic(12)
+    files = synthetic(8)
     edited = {**files, "pkg/part3/phase3.py": files["pkg/part3/phase3.py"].replace(".run", ".ran")}
     trees = [Tree(tmp_path / f"node{number}", files) for number in range(2)]
     trees += [Tree(tmp_path / f"edited{number}", edited) for number in range(2)]
@@ -36,13 +36,13 @@ def test_several_at_once_without_locks(tmp_path: Path) -> None:
     folder = tmp_path / "common"
 
     def run(tree: Tree) -> Done:
-        return run_with(tree, _NO_LOCKS, "--cache-dir", str(folder), "--jobs", "2")
+        return run_with(tree, _NO_LOCKS, "--cache-dir", str(folder))
 
     with ThreadPoolExecutor(4) as pool:
         first = list(pool.map(run, trees))
     assert [(done.out, done.err) for done in first] == [(text, "") for text in alone]
     assert not list(folder.glob("*.tmp"))
-    assert len(cache_of(folder)) > 15
+    assert len(cache_of(folder)) > 10
     for tree, text in zip(trees[1:3], alone[1:3], strict=True):
         assert report(tree, "--cache-dir", str(folder)) == text
 
@@ -99,9 +99,10 @@ def test_copies_of_one_release_share_facts_and_outcomes(
     tree, cache = Tree(tmp_path / "project", synthetic(4)), tmp_path / "cache"
     first = copies[0].check(tree, cache)
     assert json.loads(first[0])["findings"]
-    times = {path.name: path.read_bytes() for path in cache.glob("*.json")}
+    before = {path.name: path.stat().st_ino for path in cache.glob("*.json")}
     assert copies[1].check(tree, cache) == first
-    assert {path.name: path.read_bytes() for path in cache.glob("*.json")} == times
+    assert "results.json" in before
+    assert [name for name in before if (cache / name).stat().st_ino != before[name]] == []
 
 
 def test_another_release_does_not_share(copies: tuple[Copy, Copy, Copy], tmp_path: Path) -> None:
