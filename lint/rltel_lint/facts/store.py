@@ -15,11 +15,15 @@ import sys
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import cache
-from hashlib import blake2b
 from pathlib import Path
 from typing import Any
 
 from rltel_lint import __version__
+
+try:  # where hashlib has it from: to import that loads OpenSSL, which a short run would notice
+    from _blake2 import blake2b
+except ImportError:
+    from hashlib import blake2b
 
 
 @cache
@@ -334,7 +338,7 @@ def _write(path: Path, values: Mapping[str, Any]) -> None:
     handle, name = tempfile.mkstemp(dir=path.parent, prefix=f"{path.stem}.", suffix=".tmp")
     try:
         with os.fdopen(handle, "w", encoding="ascii") as file:
-            json.dump(values, file, separators=(",", ":"))
+            file.write(json.dumps(values, separators=(",", ":")))  # in C, unlike json.dump
         os.replace(name, path)
     except BaseException:
         with contextlib.suppress(OSError):
