@@ -131,7 +131,7 @@ def read_files(root: Path, files: Files, store: FactStore | None = None) -> Text
     documents = _contents(root, files.documents, files.statuses, manifest, problems)
     if manifest is not None:
         manifest.save()
-    return Texts(sources, documents, tuple(sorted(problems)))
+    return Texts(sources, documents, tuple(sorted(problems, key=lambda one: one.sort_key)))
 
 
 def _contents(

@@ -41,12 +41,12 @@ class Related:
     message: str
 
 
-@dataclass(frozen=True, order=True)
+@dataclass(frozen=True)
 class Finding:
     """One disagreement, at the place where it is best mended.
 
     Attributes:
-        place: Where it is shown; findings sort by this, then by code.
+        place: Where it is shown.
         code: ``RLT`` and three digits.
         name: The rule's name in words, such as ``undocumented-span``.
         message: One sentence that names both sides and the remedy.

@@ -102,7 +102,7 @@ def _config(text: str | None, default: Config) -> Config:
     if text is None:
         return default
     table = tomllib.loads(text).get("tool", {}).get("rltel-lint", {})
-    read = _from_table(table, "pyproject.toml")
+    read = Config(**_from_table(table, "pyproject.toml"))
     given = {name: getattr(read, name) for name in (key.replace("-", "_") for key in table)}
     return replace(default, **given)
 

@@ -174,10 +174,21 @@ class FactStore:
     Args:
         folder: Where facts are kept; ``None`` keeps nothing.
         note: Told, in one line, what the user should know of the folder.
+        remembers: Whether facts are kept for :meth:`extracted` where there is no folder.
+
+    Attributes:
+        keeps: Whether it is of use to keep facts at all.
     """
 
-    def __init__(self, folder: Path | None, note: Callable[[str], None] = lambda _: None) -> None:
+    def __init__(
+        self,
+        folder: Path | None,
+        note: Callable[[str], None] = lambda _: None,
+        *,
+        remembers: bool = False,
+    ) -> None:
         self._folder = folder
+        self.keeps = folder is not None or remembers
         self.note = note
         self._noted = False
         self._open: dict[str, Kept] = {}

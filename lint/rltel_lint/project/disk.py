@@ -35,6 +35,7 @@ class Disk:
 
     def __init__(self, root: Path | None) -> None:
         self._root = root
+        self._below = "" if root is None else os.path.join(root, "")
         self.answers: Answers = {}
 
     def exists(self, path: str) -> bool:
@@ -62,7 +63,7 @@ class Disk:
         looked, clock = {}, time.time_ns()
         names: set[str] = set()
         for path, is_folder in self._walk():
-            looked[path] = _status(self._full(path))
+            looked[path] = self.status(path)
             if not is_settled(looked[path], clock):
                 looked[path] = "just changed"
             if not is_folder:
@@ -70,12 +71,20 @@ class Disk:
         self._answered("tests", text_key("\n".join(sorted(names))), looked)
         return frozenset(names)
 
+    def status(self, path: str) -> str:
+        """What changes when a file is written, or an entry of a folder comes or goes."""
+        try:
+            seen = os.stat(self._full(path))
+        except OSError:
+            return ""
+        return status(seen) or f"0 {seen.st_mtime_ns} {seen.st_ctime_ns} {seen.st_ino}"
+
     def _answered(self, kind: str, about: str, answer: Any) -> Any:
         self.answers.setdefault(kind, {})[about] = answer
         return answer
 
     def _full(self, path: str) -> str:
-        return os.path.join(str(self._root), path)
+        return f"{self._below}{path}"
 
     def _walk(self) -> Iterator[tuple[str, bool]]:
         """Yields folders, and files that are named like tests."""
@@ -111,7 +120,7 @@ def ask_again(root: Path, answers: Answers) -> Answers | None:
             return None
     tests = answers.get("tests", {})
     for names, looked in tests.items():
-        if all(_status(os.path.join(str(root), path)) == known for path, known in looked.items()):
+        if all(disk.status(path) == known for path, known in looked.items()):
             disk.answers["tests"] = {names: looked}
         else:
             disk.tests()
@@ -132,15 +141,6 @@ def test_names(text: str) -> set[str]:
 def is_test(name: str) -> bool:
     """Whether a file is named like a test."""
     return name.endswith(".py") and (name.startswith("test") or name.endswith("_test.py"))
-
-
-def _status(path: str) -> str:
-    """What changes when a file is written, or an entry of a folder comes or goes."""
-    try:
-        seen = os.stat(path)
-    except OSError:
-        return ""
-    return status(seen) or f"0 {seen.st_mtime_ns} {seen.st_ctime_ns} {seen.st_ino}"
 
 
 def _text(path: str) -> str:
