@@ -10,10 +10,14 @@ from rltel_lint.extraction.workers import Executor, ExecutorError, Workers
 from rltel_lint.facts.kept_documents import document_key
 from rltel_lint.facts.source import SourceFacts
 from rltel_lint.facts.store import FactStore
+from rltel_lint.forks import can_fork
 from rltel_lint.vocabulary import Vocabulary
 
 _LEAST = 400_000
 """Characters that must be new before processes are started without being asked for."""
+
+_ANEW = 10
+"""How many times that where processes cannot be forked, and have to import everything anew."""
 
 _CHUNK = 200_000
 """Characters of a chunk; smaller ones where there would be too few for all workers."""
@@ -53,9 +57,9 @@ def extract_ahead(
         return
     new = list(_new_files(sources, documents, namespace, store))
     size = sum(len(file.text) for file in new)
-    if not new or (not workers.jobs and workers.executor == "local" and size < _LEAST):
-        return
     remote = workers.executor == "ray"
+    if not (new and (remote or workers.jobs or size >= _least())):
+        return
     number = _CLUSTER if remote else workers.number
     seeds = seed_words(vocabulary) if number >= _LOWERING else ()
     chunks = form_chunks(new, max(number * 4, size // _CHUNK), namespace, seeds)
@@ -76,6 +80,11 @@ def _run(executor: Executor, chunks: list[Chunk], store: FactStore) -> None:
         store.note(f"{error}; the rest is read in this one")
     if foreign:
         store.note("a worker has another version of rltel-lint or Python; its facts are not used")
+
+
+def _least() -> int:
+    """How much must be new before processes are started without being asked for."""
+    return _LEAST if can_fork() else _LEAST * _ANEW
 
 
 def _executor(workers: Workers) -> Executor:

@@ -94,7 +94,7 @@ def extract_chunk(chunk: Chunk) -> Extracted:
         What a store that has read them holds: for each Python file its index, for each document
         its facts, the lowered units with a seed, and which files are free of syntax errors.
     """
-    store = FactStore(None)
+    store = FactStore(None, remembers=True)
     for file in chunk.files:
         if not file.python:
             read_document(file.path, file.text, chunk.namespace, store)

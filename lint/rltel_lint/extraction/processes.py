@@ -11,8 +11,6 @@ import gc
 import marshal
 import multiprocessing
 import signal
-import sys
-import threading
 from collections.abc import Iterator, Sequence
 from multiprocessing.connection import Connection, wait
 from multiprocessing.process import BaseProcess
@@ -20,6 +18,7 @@ from typing import Any, cast
 
 from rltel_lint.extraction.chunks import Chunk, Extracted, extract_chunk
 from rltel_lint.extraction.workers import ExecutorError
+from rltel_lint.forks import can_fork
 
 _MOST = 61
 """Windows waits for no more pipes at once."""
@@ -73,7 +72,8 @@ class Processes:
 
 
 def _start() -> tuple[Connection, BaseProcess]:
-    context: Any = multiprocessing.get_context(_method())
+    # Forking costs milliseconds, and starting Python anew half a second.
+    context: Any = multiprocessing.get_context("fork" if can_fork() else "spawn")
     ours, theirs = multiprocessing.Pipe()
     try:
         process: BaseProcess = context.Process(target=_serve, args=(theirs,), daemon=True)
@@ -81,18 +81,6 @@ def _start() -> tuple[Connection, BaseProcess]:
     finally:
         theirs.close()
     return ours, process
-
-
-def _method() -> str:
-    """Forking costs milliseconds and starting Python anew half a second.
-
-    It is safe on Linux while no other thread runs that could hold a lock. A timer only waits.
-    """
-    if not sys.platform.startswith("linux"):
-        return "spawn"
-    own = threading.current_thread()
-    others = (thread for thread in threading.enumerate() if thread is not own)
-    return "fork" if all(isinstance(thread, threading.Timer) for thread in others) else "spawn"
 
 
 def _end(connection: Connection, process: BaseProcess) -> None:
