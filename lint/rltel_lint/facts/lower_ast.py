@@ -62,6 +62,8 @@ class _Lowering:
         self._column = column
         self._ascii = text.isascii()
         self._lines = text.split("\n")
+        self._yields = [False]
+        """Whether a ``yield`` was seen in the functions around, innermost last."""
 
     # -- positions ----------------------------------------------------------------------
 
@@ -219,7 +221,9 @@ class _Lowering:
         return n.OtherStmt(self.at(node), tuple([self.expr(target) for target in targets]), True)
 
     def function(self, node: ast.FunctionDef | ast.AsyncFunctionDef) -> n.Stmt:
+        self._yields.append(False)
         body = self.statements(node.body)
+        is_generator = self._yields.pop()
         return n.FunctionDef(
             self.at(node),
             node.name,
@@ -227,7 +231,7 @@ class _Lowering:
             tuple([self.expr(decorator) for decorator in node.decorator_list]),
             body,
             isinstance(node, ast.AsyncFunctionDef),
-            n.yields(body),
+            is_generator,
             self._maybe(node.returns),
             self._name_at(node),
         )
@@ -235,13 +239,12 @@ class _Lowering:
     def class_(self, node: ast.ClassDef) -> n.Stmt:
         bases = [self._positional(base) for base in node.bases]
         bases += [self._keyword(keyword) for keyword in node.keywords]
+        decorators = tuple([self.expr(decorator) for decorator in node.decorator_list])
+        self._yields.append(False)
+        body = self.statements(node.body)
+        self._yields.pop()
         return n.ClassDef(
-            self.at(node),
-            node.name,
-            tuple(bases),
-            tuple([self.expr(decorator) for decorator in node.decorator_list]),
-            self.statements(node.body),
-            self._name_at(node),
+            self.at(node), node.name, tuple(bases), decorators, body, self._name_at(node)
         )
 
     def parameters(self, args: ast.arguments, owner: ast.AST) -> n.Parameters:
@@ -301,7 +304,9 @@ class _Lowering:
         if not _ENDS_INSIDE_FSTRINGS and any(
             isinstance(part, ast.FormattedValue) for part in node.values
         ):
-            return self._plain_fstring(node) or self._fstring_by_libcst(node)
+            read = self._plain_fstring(node) or self._fstring_by_libcst(node)
+            self._yields[-1] |= any(isinstance(inner, n.Yield) for inner in n.walk(read))
+            return read
         return n.FString(self.at(node), tuple([self._string_part(part) for part in node.values]))
 
     def _string_part(self, part: ast.expr) -> str | n.Expr | None:
@@ -428,7 +433,11 @@ class _Lowering:
         return tuple(found)
 
     def lambda_(self, node: ast.Lambda) -> n.Expr:
-        return n.Lambda(self.at(node), self.parameters(node.args, node), self.expr(node.body))
+        parameters = self.parameters(node.args, node)
+        self._yields.append(False)
+        body = self.expr(node.body)
+        self._yields.pop()
+        return n.Lambda(self.at(node), parameters, body)
 
     def comprehension(
         self, node: ast.ListComp | ast.SetComp | ast.DictComp | ast.GeneratorExp
@@ -444,9 +453,11 @@ class _Lowering:
         return n.Await(self.at(node), self.expr(node.value))
 
     def yield_(self, node: ast.Yield) -> n.Expr:
+        self._yields[-1] = True
         return n.Yield(self.at(node), self._maybe(node.value))
 
     def yield_from(self, node: ast.YieldFrom) -> n.Expr:
+        self._yields[-1] = True
         return n.Yield(self.at(node), self.expr(node.value), True)
 
     def named(self, node: ast.NamedExpr) -> n.Expr:

@@ -109,7 +109,7 @@ class Unit:
             except (ValueError, TypeError, IndexError, KeyError, RecursionError):
                 self.source.store.damaged()
         lowered = self._parse()
-        if lowered:
+        if lowered and self.source.store.keeps:
             kept.keep_lowered(key, encode(lowered, self.first))
         return lowered
 

@@ -360,10 +360,10 @@ def _write(path: Path, values: Mapping[str, Any]) -> None:
 def _cut_back(folder: Path) -> None:
     """Deletes what was used longest ago once the folder is too large."""
     entries = sorted(_entries(folder))
-    size = sum(size for _, size, _ in entries)
+    size = sum(size for *_, size, _ in entries)
     if size <= MAX_BYTES:
         return
-    for _, taken, path in entries:
+    for *_, taken, path in entries:
         with contextlib.suppress(OSError):
             path.unlink()
         size -= taken
@@ -371,9 +371,14 @@ def _cut_back(folder: Path) -> None:
             return
 
 
-def _entries(folder: Path) -> Iterable[tuple[float, int, Path]]:
+def _entries(folder: Path) -> Iterable[tuple[bool, float, int, Path]]:
+    """What may be deleted, in the order in which it is sorted.
+
+    Facts of files come first: the few files that every run starts with are small.
+    """
     for entry in os.scandir(folder):
         with contextlib.suppress(OSError):
-            if entry.name.endswith((".json", ".tmp")) and entry.is_file():
-                stat = entry.stat()
-                yield stat.st_mtime, stat.st_size, Path(entry.path)
+            name = entry.name
+            if name.endswith((".json", ".tmp")) and entry.is_file():
+                stat, small = entry.stat(), name.startswith(("results.", "settings.", "files-"))
+                yield small, stat.st_mtime, stat.st_size, Path(entry.path)
