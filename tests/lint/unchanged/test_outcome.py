@@ -6,6 +6,7 @@ import json
 import os
 import subprocess
 import sys
+import time
 from collections.abc import Callable
 from pathlib import Path
 
@@ -218,6 +219,26 @@ def test_files_that_nobody_speaks_of_do_not_count(
     (tree.root / "outputs/log.txt").write_text("")
     assert [check(tree), check(tree)] == [before, before]
     assert len(times) == 1
+
+
+def test_a_cache_that_grew_too_large_loses_facts_first(
+    mixed: Tree, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    fresh = check(mixed)
+    times = computed(monkeypatch)
+    folder = mixed.root / ".rltel-cache"
+    large = folder / f"{'0' * 32}.json"
+    large.write_text("x" * 100_000)
+    later = time.time() + 100
+    os.utime(large, (later, later))
+    monkeypatch.setattr(store, "MAX_BYTES", 60_000)
+    store.FactStore(folder).write({f"{'1' * 32}.json": {}})
+    left = {path.name for path in folder.glob("*.json")}
+    assert large.name not in left
+    assert {"results.json", "settings.json"} < left
+    assert any(name.startswith("files-") for name in left)
+    assert check(mixed) == fresh
+    assert times == []
 
 
 def test_another_version_of_the_tool_checks_anew(
