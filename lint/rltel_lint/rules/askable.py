@@ -112,5 +112,4 @@ def folded(name: str) -> str:
 
 def is_spelled(project: Project, name: str) -> bool:
     """Whether the code has this very word anywhere."""
-    word = re.compile(rf"\b{re.escape(name)}\b")
-    return any(name in m.facts.text and word.search(m.facts.text) for m in project.modules)
+    return bool(project.modules.mentioning(name))
