@@ -29,6 +29,7 @@ class ModuleTable:
     def __init__(self, sources: Mapping[str, SourceFacts]) -> None:
         self.modules: dict[str, Module] = {}
         self._by_name: dict[str, Module] = {}
+        self._having: dict[str, list[Module]] = {}
         for path in sorted(sources):
             self._add(path, sources)
 
@@ -48,9 +49,13 @@ class ModuleTable:
         """Returns the modules whose text has this: a name as a whole, anything else anywhere."""
         if text.isidentifier():
             return self.by_word.get(text, [])
-        whole = [self.by_word.get(word, []) for word in _WHOLE.findall(text)]
-        candidates = min(whole, key=len) if whole else self.modules.values()
-        return [module for module in candidates if text in module.facts.text]
+        found = self._having.get(text)
+        if found is None:
+            whole = [self.by_word.get(word, []) for word in _WHOLE.findall(text)]
+            candidates = min(whole, key=len) if whole else self.modules.values()
+            found = [module for module in candidates if text in module.facts.text]
+            self._having[text] = found
+        return found
 
     def units_mentioning(self, text: str) -> Iterator[tuple[Module, Unit]]:
         """Yields the units whose text has this, as :meth:`mentioning` does."""
