@@ -38,7 +38,7 @@ class Processes:
         """Yields the facts of chunks, in any order.
 
         Raises:
-            ExecutorError: A process could not be started, or one has died.
+            ExecutorError: A process could not be started, has failed or died.
         """
         waiting = list(reversed(chunks))
         running: dict[Connection, BaseProcess] = {}
@@ -62,8 +62,11 @@ class Processes:
                         connection.send(waiting.pop())
                     else:
                         _end(connection, running.pop(connection))
-                    if data:
-                        yield marshal.loads(data)
+                    facts = marshal.loads(data) if data else {}
+                    if isinstance(facts, str):
+                        lost = lost or facts
+                    elif facts:
+                        yield facts
         finally:
             for connection, process in running.items():
                 _end(connection, process)
@@ -99,6 +102,6 @@ def _serve(connection: Connection) -> None:
             chunk = connection.recv()
             try:
                 data = marshal.dumps(extract_chunk(chunk))
-            except Exception:  # told, in its own words, where the file is read in the end
-                data = marshal.dumps({"id": chunk.id, "files": {}, "fine": []})
+            except Exception as error:  # raised anew where the files are read in the end
+                data = marshal.dumps(f"a process cannot read its files ({type(error).__name__})")
             connection.send_bytes(data)

@@ -30,6 +30,15 @@ def counted(chunk):
     return extract(chunk)
 processes.extract_chunk = counted
 """
+_CUTS = """
+from rltel_lint.facts.source import SourceFacts
+cut = SourceFacts._cut
+def logged(self):
+    with open({log!r}, "a") as file:
+        print(os.getpid(), self.path, file=file)
+    return cut(self)
+SourceFacts._cut = logged
+"""
 _KILL = """
 import os, signal, rltel_lint.extraction.processes as processes
 extract = processes.extract_chunk
@@ -84,13 +93,16 @@ threading.Thread(target=threading.Event().wait, daemon=True).start()
 def test_both_processes_read_and_a_second_run_starts_none(
     synthetic_tree: Tree, expected: str, tmp_path: Path
 ) -> None:
-    log = tmp_path / "log"
+    log, cuts = tmp_path / "log", tmp_path / "cuts"
     options = ("--cache-dir", str(tmp_path / "cache"), "--jobs", "2")
-    prelude = _COUNT.format(log=str(log))
+    prelude = _COUNT.format(log=str(log)) + _CUTS.format(log=str(cuts))
     assert run_with(synthetic_tree, prelude, *options).out == expected
     said = log.read_text().split()
     assert len(set(said)) == 2
     assert len(said) == 8
+    cut = [line.split() for line in cuts.read_text().splitlines()]
+    assert len(cut) > 45
+    assert [path for process, path in cut if process not in said] == ["pkg/broken.py"]
     (tmp_path / "cache" / "results.json").unlink()
     assert run_with(synthetic_tree, prelude, *options).out == expected
     assert log.read_text().split() == said
@@ -103,7 +115,7 @@ def test_both_processes_read_and_a_second_run_starts_none(
         (_KILL_ALL, "has ended early"),
         (_NO_PROCESS, "cannot start a process"),
         (_NO_PIPE, "cannot start a process"),
-        (_FAIL, ""),
+        (_FAIL, "cannot read its files (RuntimeError)"),
         (_INTERRUPTED, ""),
         (_NO_SEMAPHORE, ""),
     ],
