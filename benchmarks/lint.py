@@ -127,10 +127,16 @@ def peers(path: str, buffer: Path) -> Iterator[Case]:
     both = [*flake8, "--select", "F,RLT", "-j", "2", "."]
     yield Case("  with the plugin, warm", both, beside=alone)
     stdin = ["--stdin-display-name", path, "-"]
-    alone = Case("flake8, one unsaved buffer", [*flake8, "--select", "F", *stdin], stdin=buffer)
+
+    def typed() -> None:
+        with buffer.open("a", encoding="utf-8") as file:
+            file.write(f"    # {time.monotonic_ns()}\n")
+
+    only = [*flake8, "--select", "F", *stdin]
+    alone = Case("flake8, one unsaved buffer", only, typed, buffer)
     yield alone
     both = [*flake8, "--select", "F,RLT", *stdin]
-    yield Case("  with the plugin, warm", both, stdin=buffer, beside=alone)
+    yield Case("  with the plugin, warm", both, typed, buffer, alone)
 
 
 def measure(tree: Path, work: Path, repeats: int) -> list[Case]:
