@@ -53,7 +53,8 @@ class Disk:
         """Whether a folder is empty; ``None`` where there is no folder."""
         empty = None
         if self._root is not None:
-            with contextlib.suppress(OSError), os.scandir(self._full(path)) as entries:
+            # A name with a NUL character is no OSError.
+            with contextlib.suppress(OSError, ValueError), os.scandir(self._full(path)) as entries:
                 empty = next(entries, None) is None
         self._answered("empty", path, empty)
         return empty
@@ -84,7 +85,7 @@ class Disk:
         return answer
 
     def _full(self, path: str) -> str:
-        return f"{self._below}{path}"
+        return path if os.path.isabs(path) else f"{self._below}{path}"
 
     def _walk(self) -> Iterator[tuple[str, bool]]:
         """Yields folders, and files that are named like tests."""
@@ -147,5 +148,5 @@ def _text(path: str) -> str:
     try:
         with open(path, encoding="utf-8", errors="replace") as file:
             return file.read()
-    except OSError:
+    except (OSError, ValueError):
         return ""
