@@ -20,8 +20,8 @@ from rltel_lint.rules.base import Rule
 _LEAST = 2_000_000
 """Characters of source below which a copy of the process would not pay."""
 
-_WEIGHTS = {"0": 0.3, "1": 0.4, "2": 0.1, "3": 1.4, "4": 0.5, "5": 0.4, "6": 0.2, "7": 0.1}
-"""How long the rules of a family take, by the digit behind ``RLT``; one where not listed."""
+_WEIGHTS = dict(zip("0123456789", (0.2, 0.6, 0.1, 1.8, 0.8, 0.6, 0.3, 0.2, 2.4, 0.4), strict=True))
+"""How long the rules of a family take, by the digit behind ``RLT``."""
 
 
 @dataclass(frozen=True)
@@ -105,8 +105,8 @@ def share_out(rules: Iterable[type[Rule]], processes: int) -> list[list[type[Rul
         families.setdefault(rule.code[3], []).append(rule)
     groups: list[list[type[Rule]]] = [[] for _ in range(max(1, min(processes, len(families))))]
     loads = [0.0] * len(groups)
-    for family in sorted(families, key=lambda one: (-_WEIGHTS.get(one, 1.0), one)):
+    for family in sorted(families, key=lambda one: (-_WEIGHTS[one], one)):
         lightest = loads.index(min(loads))
         groups[lightest] += families[family]
-        loads[lightest] += _WEIGHTS.get(family, 1.0)
+        loads[lightest] += _WEIGHTS[family]
     return [sorted(group, key=_turn) for group in groups]

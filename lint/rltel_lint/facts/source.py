@@ -27,6 +27,9 @@ _TOO_DEEP = "it is nested too deeply to be read"
 _MOST_BRACKETS = 200
 """CPython takes no more; libcst, which takes over from it, would end the process at some point."""
 
+_MANY = 15
+"""Words that are looked for in a file before all of its words are read: that costs as much."""
+
 _WORD = re.compile(r"[^\W\d]\w*")
 _BEFORE_AS = re.compile(r"(\w+)\s*$")
 _AFTER_AS = re.compile(r"\s*(\w+)")
@@ -152,6 +155,7 @@ class SourceFacts:
         self.text = text
         self.problems: list[SyntaxProblem] = []
         self._units_by_word: dict[str, list[Unit]] = {}
+        self._all_words = False
 
     def note(self, line: int, message: str) -> None:
         """Remembers that something at this line could not be read."""
@@ -190,9 +194,21 @@ class SourceFacts:
     def units_with(self, word: str) -> list[Unit]:
         """Returns the units whose text has this name as a whole, in order."""
         known = self._units_by_word.get(word)
-        if known is None:
-            known = self._units_by_word[word] = list(self._units_with(word))
-        return known
+        if known is None and not self._all_words:
+            if len(self._units_by_word) < _MANY:
+                known = self._units_by_word[word] = list(self._units_with(word))
+            else:
+                self._all_words = True
+                self._units_by_word = self._units_by_every_word()
+                known = self._units_by_word.get(word)
+        return known or []
+
+    def _units_by_every_word(self) -> dict[str, list[Unit]]:
+        found: dict[str, list[Unit]] = {}
+        for unit in self.all_units():
+            for word in set(_WORD.findall(unit.text)):
+                found.setdefault(word, []).append(unit)
+        return found
 
     def _units_with(self, word: str) -> Iterator[Unit]:
         begins, units = self._places
