@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from functools import cached_property
 
 from rltel_lint.facts import nodes as n
 from rltel_lint.facts.occurrences import occurrences
@@ -25,6 +26,7 @@ from rltel_lint.project.resolve import (
 
 Words = tuple[str, ...]
 
+_FROM_PACKAGE = re.compile(r"\bfrom\s+\.+\s+import\b")
 _NAMED = re.compile(r"\s*(?:as\b|[),;#\\]|$)", re.MULTILINE)
 """What follows a name that may be imported or assigned under another one, not called."""
 _OWN_CLASS = re.compile(r"\bcls\b|\b__class__\b|\btype\(")
@@ -146,15 +148,21 @@ class CallFinder:
         made = aliases if "*" in bound else aliases & bound
         if not made:
             return
-        stem = re.escape(module.name.rpartition(".")[2])
-        source = re.compile(rf"\b{stem}\b|\bfrom\s+\.+\s+import\b")
-        mention = _any_of(made)
-        near = {m for text in (*made, "import *") for m in self._modules.mentioning(text)}
-        for other in near - {module}:
-            text = other.facts.text
-            words = set(made) if "import *" in text else set(mention.findall(text))
-            if words and source.search(text):
-                yield other, words
+        stem = module.name.rpartition(".")[2]
+        for other in self._with_stars.union(*map(self._modules.mentioning, made)) - {module}:
+            words = other.facts.words
+            if stem in words or other in self._from_packages:
+                yield other, set(made if other in self._with_stars else made & words)
+
+    @cached_property
+    def _with_stars(self) -> frozenset[Module]:
+        """The modules that may import every name of another one."""
+        return frozenset(self._modules.mentioning("import *"))
+
+    @cached_property
+    def _from_packages(self) -> frozenset[Module]:
+        """The modules that import from a package of theirs without naming a module."""
+        return frozenset(m for m in self._modules if _FROM_PACKAGE.search(m.facts.text))
 
     def sites(self, module: Module, unit: Unit) -> list[CallSite]:
         """Returns all calls in a unit, those in nested functions and classes too."""
@@ -341,10 +349,6 @@ def is_own_class(func: n.Expr, scope: Scope) -> bool:
     if isinstance(func, n.Name):
         return isinstance(scope, Function) and scope.node.params.named(func.id) is not None
     return isinstance(func, n.Call) or (isinstance(func, n.Attribute) and func.attr == "__class__")
-
-
-def _any_of(words: Iterable[str]) -> re.Pattern[str]:
-    return re.compile(rf"\b(?:{'|'.join(map(re.escape, sorted(words)))})\b")
 
 
 def _spelled(func: n.Expr) -> Iterator[str]:
