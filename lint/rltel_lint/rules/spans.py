@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from functools import cache
+from functools import cache, cached_property
 
 from rltel_lint.changes import Fix
 from rltel_lint.facts.entries import DocumentEntry
@@ -68,7 +68,7 @@ class UndocumentedSpan(Rule):
 
     def check(self, project: Project) -> Iterator[Finding]:
         """Yields a finding for each name of each site that no span row covers."""
-        stale = _stale_names(project)
+        names = _Unmatched(project)
         for site in project.spans.sites:
             for template in sorted(site.name.templates):
                 if not _speaks_of(project, template) or _documented(project, template):
@@ -76,18 +76,16 @@ class UndocumentedSpan(Rule):
                 yield self.finding(
                     site.place,
                     f'span "{shown(template)}" is not in the documents; '
-                    f"{self._remedy(project, template, stale)}",
+                    f"{self._remedy(project, template, names.stale)}",
                     _through(site),
-                    self._fix(project, site, template, stale),
+                    self._fix(project, site, template, names),
                 )
 
     @staticmethod
-    def _fix(
-        project: Project, site: SpanSite, template: str, stale: dict[str, Place]
-    ) -> Fix | None:
+    def _fix(project: Project, site: SpanSite, template: str, names: _Unmatched) -> Fix | None:
         """The documents follow the code: a stale row is renamed, else a row is added."""
         name = display(template)
-        pair = pair_of(name, stale, _undocumented_names(project))
+        pair = pair_of(name, names.stale, names.undocumented)
         if pair is not None:
             return rename_rows(project, "span", pair)
         group = site.group.exact if site.group is not None else None
@@ -151,7 +149,7 @@ class UnemittedSpan(Rule):
 
     def check(self, project: Project) -> Iterator[Finding]:
         """Yields a finding for each documented name that no site can emit."""
-        emitted = emitted_spans(project)
+        emitted, names = emitted_spans(project), _Unmatched(project)
         sites = (*project.spans.sites, *project.spans.unseen)
         open_sites = [site for site in sites if HOLE in site.name.templates]
         seen: set[tuple[str, Place]] = set()
@@ -170,7 +168,7 @@ class UnemittedSpan(Rule):
                         (site.place, f"a span whose name is not known ({site.name.reason})")
                         for site in open_sites[:3]
                     ],
-                    self._fix(project, entry, name),
+                    self._fix(project, entry, name, names),
                 )
         yield from self._beside(project, emitted)
 
@@ -196,9 +194,9 @@ class UnemittedSpan(Rule):
                     )
 
     @staticmethod
-    def _fix(project: Project, entry: DocumentEntry, name: str) -> Fix | None:
+    def _fix(project: Project, entry: DocumentEntry, name: str, names: _Unmatched) -> Fix | None:
         """The row is renamed to what the code emits; removed only where nobody is sure."""
-        pair = pair_of(name, _stale_names(project), _undocumented_names(project))
+        pair = pair_of(name, names.stale, names.undocumented)
         if pair is not None:
             return rename_rows(project, "span", pair)
         return remove_row(project, entry)
@@ -507,8 +505,8 @@ def emitted_spans(project: Project) -> dict[str, Place]:
     found: dict[str, Place] = {}
     for site in (*project.spans.sites, *project.spans.unseen):
         for template in sorted(site.name.templates):
-            if template.strip(HOLE):
-                found.setdefault(template, site.place)
+            if template not in found and template.strip(HOLE):
+                found[template] = site.place
     return found
 
 
@@ -524,24 +522,34 @@ def is_emitted(project: Project, name: str, emitted: dict[str, Place]) -> bool:
     )
 
 
-def _stale_names(project: Project) -> dict[str, Place]:
-    """Plain documented names without an emitter: what an undocumented name may have been."""
-    emitted = emitted_spans(project)
-    return {
-        name: entry.place
-        for entry in project.documents.of_kind("span")
-        for name in entry.names
-        if entry.status == "active" and "*" not in name and not is_emitted(project, name, emitted)
-    }
+class _Unmatched:
+    """The names on either side that have no counterpart, worked out once for all findings."""
 
+    def __init__(self, project: Project) -> None:
+        self._project = project
 
-def _undocumented_names(project: Project) -> set[str]:
-    """Plain emitted names that no row covers: what a stale row may have to be renamed to."""
-    return {
-        name
-        for name in emitted_spans(project)
-        if HOLE not in name and _speaks_of(project, name) and not _documented(project, name)
-    }
+    @cached_property
+    def stale(self) -> dict[str, Place]:
+        """Plain documented names without an emitter: what an undocumented name may have been."""
+        project, emitted = self._project, emitted_spans(self._project)
+        return {
+            name: entry.place
+            for entry in project.documents.of_kind("span")
+            for name in entry.names
+            if entry.status == "active"
+            and "*" not in name
+            and not is_emitted(project, name, emitted)
+        }
+
+    @cached_property
+    def undocumented(self) -> set[str]:
+        """Plain emitted names that no row covers: what a stale row may have to be renamed to."""
+        project = self._project
+        return {
+            name
+            for name in emitted_spans(project)
+            if HOLE not in name and _speaks_of(project, name) and not _documented(project, name)
+        }
 
 
 def _active_elsewhere(project: Project, kind: str, name: str) -> bool:
