@@ -32,6 +32,7 @@ class Invocations:
         self._known: dict[tuple[Function | Class, bool], list[CallSite]] = {}
         self._definitions: dict[str, int] = {}
         self._units: dict[str, list[tuple[Module, Unit]]] = {}
+        self._named: dict[str, list[CallSite]] = {}
 
     def of(self, target: Function | Class, *, loose: bool = False) -> list[CallSite]:
         """Returns the calls that run a function or construct a class, through Ray too.
@@ -51,11 +52,19 @@ class Invocations:
 
     def _find(self, target: Function | Class, loose: bool) -> Iterator[CallSite]:
         loose = loose and self._definitions_of(target.name) == 1
-        for module, unit in self.units(target.name):
-            words = _words(module, target.name)
-            for site in self._finder.sites(module, unit):
-                if _last_name(site.call.func) in words and self._calls(site, target, loose):
-                    yield site
+        return (site for site in self._sites(target.name) if self._calls(site, target, loose))
+
+    def _sites(self, name: str) -> list[CallSite]:
+        """The calls of anything of this name: one list for all that are called so."""
+        known = self._named.get(name)
+        if known is None:
+            known = self._named[name] = [
+                site
+                for module, unit in self.units(name)
+                for site in self._finder.sites(module, unit)
+                if _last_name(site.call.func) in _words(module, name)
+            ]
+        return known
 
     def units(self, name: str) -> list[tuple[Module, Unit]]:
         """Returns the units whose text calls something of this name."""
