@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from functools import cached_property
@@ -37,6 +38,7 @@ class FileChecks:
         self._inline: Inline = inline
         self._opt_in = tuple(opt_in)
         self._projects: dict[Path, _Project] = {}
+        self._folders: dict[str, tuple[Path, Path | None]] = {}
 
     def findings(self, file: Path, buffer: str | None = None) -> list[Finding]:
         """Returns the findings in a file, in report order.
@@ -51,9 +53,11 @@ class FileChecks:
         Raises:
             ConfigError: The project's configuration is wrong.
         """
-        folder = file.absolute().parent.resolve()
-        root = find_root(folder)
-        if not is_root(root):
+        typed = os.path.join(os.getcwd(), os.path.dirname(file))
+        if typed not in self._folders:
+            self._folders[typed] = _look_around(Path(typed))
+        folder, root = self._folders[typed]
+        if root is None:
             return self.alone(file, buffer)
         project = self._projects.get(root)
         if project is None:
@@ -73,6 +77,13 @@ class FileChecks:
         session = Session(file.absolute().parent, Config(), Texts({file.name: buffer}, {}, ()))
         found = analyse_session(session, FactStore(None)).findings
         return reported(session, (one for one in found if one.code.startswith(_ALONE)))
+
+
+def _look_around(folder: Path) -> tuple[Path, Path | None]:
+    """The folder without links, and the root of the project that it belongs to."""
+    folder = folder.resolve()
+    root = find_root(folder)
+    return folder, root if is_root(root) else None
 
 
 class _Project:

@@ -34,6 +34,7 @@ class Actors:
         self._finder = finder
         self._defined: dict[str, list[Function]] = {}
         self._named: dict[str, bool] = {}
+        self._anywhere_known: dict[str, list[Entity]] = {}
 
     @cached_property
     def classes(self) -> tuple[Class, ...]:
@@ -134,12 +135,18 @@ class Actors:
         last = rest[-1] if rest else head
         return self._anywhere(last) if last[:1].isupper() else ()
 
-    def _anywhere(self, name: str) -> Iterator[Entity]:
+    def _anywhere(self, name: str) -> Iterable[Entity]:
         """Classes of this name in any module: an import inside a function is not resolved."""
-        pattern = re.compile(rf"^class {re.escape(name)}\b", re.MULTILINE)
-        for module in self._modules.mentioning(name):
-            if pattern.search(module.facts.text):
-                yield from self._resolver.name(name, module)
+        known = self._anywhere_known.get(name)
+        if known is None:
+            pattern = re.compile(rf"^class {re.escape(name)}\b", re.MULTILINE)
+            known = self._anywhere_known[name] = [
+                entity
+                for module in self._modules.mentioning(name)
+                if pattern.search(module.facts.text)
+                for entity in self._resolver.name(name, module)
+            ]
+        return known
 
 
 def is_stub(function: Function) -> bool:
