@@ -51,7 +51,8 @@ def run_rules(
     rules = sorted(rules, key=_turn)
     groups = share_out(rules, workers.number)
     size = sum(len(facts.text) for facts in project.sources.values())
-    if len(groups) > 1 and (workers.jobs or size >= _LEAST) and can_fork():
+    alone = workers.executor == "ray"  # whose library leaves threads behind
+    if len(groups) > 1 and (workers.jobs or size >= _LEAST) and not alone and can_fork():
         _ = project.spans, project.modules.by_word  # what nearly every rule starts from
         answers = run_forked([partial(_answer, project, group, store) for group in groups])
         if answers is not None:

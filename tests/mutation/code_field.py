@@ -118,7 +118,7 @@ def lazy_work(tree: Tree) -> Iterator[Mutant]:
 def kinds_of_metrics(tree: Tree) -> Iterator[Mutant]:
     """A metric's row says another kind."""
     for row in tree.rows:
-        kind = row.cell("kind", "type").lower()
-        name = re.search(r"`[\w.]+`", row.cell("metric"))
-        if kind in _OTHERS and name:
-            yield in_row("DOCREF", "another kind of metric", "507", tree, row, kind, _OTHERS[kind])
+        kind = row.cell("kind", "type")
+        other = _OTHERS.get(kind.lower())
+        if other and re.search(r"`[\w.]+`", row.cell("metric")):
+            yield in_row("DOCREF", "another kind of metric", "507", tree, row, kind, other)

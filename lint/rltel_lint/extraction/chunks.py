@@ -100,7 +100,7 @@ def extract_chunk(chunk: Chunk) -> Extracted:
             read_document(file.path, file.text, chunk.namespace, store)
             continue
         facts = SourceFacts(file.path, file.text, store)
-        _ = facts.refused, facts.units
+        _ = facts.units, facts.refused
         for unit in facts.units_with_any(facts.words.intersection(chunk.seeds)):
             _ = unit.statements
     return {"id": chunk.id, **store.extracted()}

@@ -298,19 +298,24 @@ class SourceFacts:
     @cached_property
     def refused(self) -> SyntaxProblem | None:
         """Why the file cannot be parsed, ``None`` if it can; cheaper than ``units``."""
-        if "units" in self.__dict__:
-            return self.problems[0] if self.problems else None
-        if self.store.parses(self.key):
-            return None
+        if "units" not in self.__dict__ and not self._is_readable():
+            _ = self.units
+        if self.problems:
+            return self.problems[0]
+        self.store.keep_parses(self.key)
+        return None
+
+    def _is_readable(self) -> bool:
+        """Whether the file is surely free of syntax errors, at less than what units cost."""
+        if self.store.parses(self.key) or self.kept.knows(self.key):
+            return True
         try:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")
                 symtable.symtable(self.text, self.path, "exec")
         except (SyntaxError, ValueError, RecursionError, MemoryError):
-            _ = self.units
-            return self.problems[0] if self.problems else None
-        self.store.keep_parses(self.key)
-        return None
+            return False
+        return True
 
     def _index(self, body: Sequence[ast.stmt]) -> Iterator[Unit]:
         for first, last, statements in _merged(body):
