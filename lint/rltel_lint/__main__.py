@@ -1,7 +1,5 @@
 """Runs the command as ``python -m rltel_lint``."""
 
-import sys
+from rltel_lint.cli import run
 
-from rltel_lint.cli import main
-
-sys.exit(main())
+run()

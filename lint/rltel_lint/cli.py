@@ -43,6 +43,24 @@ def main(arguments: Sequence[str] | None = None) -> int:
         )
 
 
+def run() -> None:
+    """Runs the command as a process of its own, and ends the process.
+
+    It ends at once: taking a project of hundreds of thousands of objects apart, one by one,
+    would take a tenth of the time of the run.
+    """
+    code = main()
+    if os.environ.get("RLTEL_LINT_DEBUG") == "1":
+        sys.exit(code)
+    try:
+        for stream in (sys.stdout, sys.stderr):
+            if stream is not None:
+                stream.flush()
+    except OSError:
+        code = code or _WRONG  # whoever reads the report has gone
+    os._exit(code)
+
+
 def _run(arguments: Sequence[str] | None) -> int:
     import click
 

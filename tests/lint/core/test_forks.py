@@ -56,17 +56,37 @@ def test_what_a_child_changes_is_its_own() -> None:
     ],
     ids=["raises", "killed", "exits", "cannot be written"],
 )
-def test_a_child_that_fails_is_no_answer(ends: object) -> None:
+def test_a_child_that_fails_is_no_answer(ends: object, children: list[int]) -> None:
     assert run_forked([lambda: 1, ends, lambda: 2]) is None  # type: ignore[list-item]
-    with pytest.raises(ChildProcessError):
-        os.waitpid(-1, os.WNOHANG)  # none is left behind
+    assert len(children) == 2
+    assert_ended(children)
 
 
-def test_an_error_of_the_first_task_is_the_callers() -> None:
+def test_an_error_of_the_first_task_is_the_callers(children: list[int]) -> None:
     with pytest.raises(ZeroDivisionError):
         run_forked([lambda: 1 // 0, lambda: 2])
-    with pytest.raises(ChildProcessError):
-        os.waitpid(-1, os.WNOHANG)
+    assert len(children) == 1
+    assert_ended(children)
+
+
+@pytest.fixture
+def children(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """The processes that are forked."""
+    fork, found = os.fork, []
+
+    def forked() -> int:
+        process = fork()
+        found.append(process)
+        return process
+
+    monkeypatch.setattr(os, "fork", forked)
+    return found
+
+
+def assert_ended(children: list[int]) -> None:
+    for child in children:
+        with pytest.raises(ChildProcessError):
+            os.waitpid(child, os.WNOHANG)
 
 
 def test_no_copy_is_made_beside_another_thread() -> None:

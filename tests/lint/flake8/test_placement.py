@@ -141,13 +141,13 @@ def test_nothing_is_imported_when_no_code_is_selected(
     assert not (root / ".rltel-cache").exists()
 
 
-def test_libcst_is_not_imported_without_vocabulary(project: Write) -> None:
-    root = project({"pkg/train.py": "def rollout():\n    return 1\n", "docs/spans.md": ""})
+def test_libcst_is_imported_only_for_what_ast_cannot_read(project: Write) -> None:
+    root = project(DRIFT)
     run = run_flake8(root, ".", finale=SHOW_MODULES)
-    assert run.lines == []
+    assert run.lines
     assert "rltel_lint.engine" in modules_of(run)
     assert "libcst" not in modules_of(run)
-    root = project(DRIFT)
+    root = project({**DRIFT, "pkg/newer.py": "later x = 1\n"})
     run = run_flake8(root, ".", finale=SHOW_MODULES)
     assert {"rltel_lint.engine", "libcst"} <= set(modules_of(run))
 
