@@ -102,6 +102,7 @@ def cases(tree: Path, buffer: Path) -> Iterator[Case]:
     yield Case("ast.parse of every file", [PYTHON, "-c", PARSE, str(tree)])
     yield Case("an ast.walk guard script", [PYTHON, "-c", GUARD, str(tree)])
     yield Case("rltel-lint, cold, no cache", [*LINT, "--no-cache"])
+    yield Case("  in one process", [*LINT, "--no-cache", "--jobs", "1"])
     yield Case("rltel-lint, nothing changed", LINT)
     yield from peers(largest.relative_to(tree).as_posix(), buffer)
     yield Case("rltel-lint, largest file edited", LINT, edit)
