@@ -89,7 +89,7 @@ def _project_options(command: _Command) -> _Command:
             default="auto",
             metavar="N",
             show_default=True,
-            help="How many processes read new files; auto takes all CPUs if it pays.",
+            help="How many processes read new files and run rules; auto takes all CPUs if it pays.",
         ),
         click.option("--root", type=Path, metavar="DIR", help="The project's folder."),
     ):
