@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+
 import pytest
 
 from rltel_lint.findings import Finding
@@ -77,9 +79,10 @@ DEEP = {
 @pytest.mark.parametrize("shape", DEEP, ids=str)
 def test_deep_nesting_is_said_and_does_not_crash(shape: str) -> None:
     files = {"a.py": DEEP[shape] + "\n", "b.py": GOOD}
-    assert [f.message for f in check(files, Unreadable)] == [
-        "cannot be parsed: it is nested too deeply to be read; correct the file or exclude it"
-    ]
+    said = ["cannot be parsed: it is nested too deeply to be read; correct the file or exclude it"]
+    if shape in {"a long sum", "attributes"} and sys.version_info < (3, 11):
+        said = []  # Python 3.10 parses these
+    assert [f.message for f in check(files, Unreadable)] == said
     assert named(files) == {"rl.a"}
 
 
