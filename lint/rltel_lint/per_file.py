@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from rltel_lint.config import Config, find_root, is_root
 from rltel_lint.contents import Texts
 from rltel_lint.discovery import is_source
+from rltel_lint.extraction.workers import Workers
 from rltel_lint.facts.store import FactStore
 from rltel_lint.findings import Finding
 from rltel_lint.outcome import analyse_session, outcome, reported, unsuppressed
@@ -109,9 +110,9 @@ class _Project:
         if saved is not None and _lines(saved) == _lines(text):
             return self.findings(path)
         problems = tuple(one for one in texts.problems if one.place.path != path)
-        session = replace(
-            session, texts=Texts({**texts.sources, path: text}, texts.documents, problems)
-        )
+        texts = Texts({**texts.sources, path: text}, texts.documents, problems)
+        # flake8 reads a buffer in one process: there is a CPU to spare.
+        session = replace(session, texts=texts, workers=Workers(0))
         # What an editor shows for a moment would only push out what is worth keeping, so facts
         # are kept and the outcome is not.
         found = analyse_session(session, FactStore(session.cache)).findings
