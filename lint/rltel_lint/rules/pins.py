@@ -28,10 +28,11 @@ class PinOutsideRange(Rule):
     what is installed does not work.
 
     Write a version inside the range, or leave it out. The range is that of the nearest
-    `pyproject.toml` up from the document. Looked at are code spans
-    such as `numpy==1.1` and commands that install, and only packages that the project declares
-    with a range, in `dependencies`, extras or dependency groups. Where several ranges are
-    declared, one that fits is enough. Change logs are left alone.
+    `pyproject.toml` up from the document. Looked at are commands that install, in fences and in
+    code spans, and only packages that the project declares with a range, in `dependencies`,
+    extras or dependency groups. Where several ranges are declared, one that fits is enough. Change
+    logs are left alone, and so is a version in a sentence, which may be what another package asks
+    for.
     """
 
     code = "RLT904"
@@ -86,11 +87,7 @@ class PinOutsideRange(Rule):
 def _pins(facts: DocumentFacts) -> Iterator[tuple[str, Place]]:
     for mention in facts.mentions:
         text = mention.text.strip()
-        if mention.negated:
-            continue
-        if _PIN.fullmatch(text):
-            yield text, mention.place
-        elif _INSTALL.search(text):
+        if not mention.negated and _INSTALL.search(text):
             yield from ((pin[0], mention.place) for pin in _installed(text))
     for fence in facts.fences:
         for pin in _installed(fence.text):

@@ -288,7 +288,7 @@ pip install other \\
     otel-exporter==2.0  <- RLT904
 ```
 
-or `otel-api~=1.1.0` <- RLT904
+or `pip install otel-api~=1.1.0` <- RLT904
 """
 
 PANELS = """

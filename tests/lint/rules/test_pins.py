@@ -59,7 +59,7 @@ PINS = {
 @pytest.mark.parametrize("what", PINS)
 def test_a_pin_is_in_the_range(what: str) -> None:
     for pin, expected in zip(PINS[what], (0, 1), strict=True):
-        for text in (f"Needs `{pin}`.\n", f"```bash\npip install '{pin}'\n```\n"):
+        for text in (f"Run `pip install '{pin}'`.\n", f"```bash\npip install '{pin}'\n```\n"):
             files = {**project(PROJECT), "docs/install.md": text}
             assert len(lint(files, PinOutsideRange)) == expected, text
 
@@ -90,6 +90,8 @@ LEFT_ALONE = [
     *("`opentelemetry-api==1.1` is of others.", "`anything==0.1` has no range.", "`local==0.1`."),
     *("`opentelemetry-sdk==1.1` is not supported and no longer works with a span.", "`a==1.1`"),
     *("`trainer==1.0` is the project itself.", "`opentelemetry-sdk==<version>`", "`x == 1.1`"),
+    *("Ray 2.9 pins `opentelemetry-sdk==1.1`, which is why.", "`x` declares `numpy>=3`."),
+    *("The other one needs `ray==1.0`."),
     *("opentelemetry-sdk==1.1 without a code span.", "`pip install opentelemetry-sdk`"),
     "```python\nassert opentelemetry_sdk == 1.1\n```",
     "```text\nopentelemetry-sdk==1.1 was found\n```",
@@ -102,18 +104,18 @@ LEFT_ALONE = [
 def test_what_installs_nothing_of_the_project_is_left_alone(text: str) -> None:
     files = {**project(PROJECT), "docs/install.md": f"{text}\n"}
     assert lint(files, PinOutsideRange) == []
-    files["docs/install.md"] += "\nNeeds `opentelemetry-sdk==1.2`.\n"
+    files["docs/install.md"] += "\nRun `pip install opentelemetry-sdk==1.2`.\n"
     assert len(lint(files, PinOutsideRange)) == 1
 
 
 def test_a_change_log_may_name_old_versions() -> None:
     for path, expected in (("docs/changelog.md", 0), ("docs/install.md", 1)):
-        files = {**project(PROJECT), path: "Needs `opentelemetry-sdk==1.1`.\n"}
+        files = {**project(PROJECT), path: "Run `pip install opentelemetry-sdk==1.1`.\n"}
         assert len(lint(files, PinOutsideRange)) == expected
 
 
 def test_a_member_of_a_workspace_has_ranges_of_its_own() -> None:
-    files = {**project(PROJECT), "tools/docs/use.md": "Needs `opentelemetry-sdk==1.1`.\n"}
+    files = {**project(PROJECT), "tools/docs/use.md": "Run `pip install opentelemetry-sdk==1.1`.\n"}
     assert len(lint(files, PinOutsideRange)) == 1
     member = '[project]\nname = "tools"\ndependencies = ["opentelemetry-sdk>=1.0"]\n'
     assert lint({**files, "tools/pyproject.toml": member}, PinOutsideRange) == []
@@ -122,13 +124,13 @@ def test_a_member_of_a_workspace_has_ranges_of_its_own() -> None:
 
 
 def test_a_project_without_ranges_is_left_alone() -> None:
-    files = {"docs/install.md": "Needs `opentelemetry-sdk==1.1`.\n"}
+    files = {"docs/install.md": "Run `pip install opentelemetry-sdk==1.1`.\n"}
     assert lint(files, PinOutsideRange) == []
     assert len(lint({**project(PROJECT), **files}, PinOutsideRange)) == 1
 
 
 def test_the_finding_shows_the_range() -> None:
-    files = {**project(PROJECT), "docs/install.md": "Needs `opentelemetry-sdk==1.1`.\n"}
+    files = {**project(PROJECT), "docs/install.md": "Run `pip install opentelemetry-sdk==1.1`.\n"}
     (finding,) = lint(files, PinOutsideRange)
     assert 'outside of the range "<2,>=1.30" that the project declares' in finding.message
     assert [str(one.place) for one in finding.related] == ["pyproject.toml:5"]
