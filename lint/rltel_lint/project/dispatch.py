@@ -126,7 +126,7 @@ class DispatchFinder:
             text = module.facts.text
             if not self._is_near(text) or self.is_library(module):
                 continue
-            here = self._with_aliases(pattern, text)
+            here = self._with_aliases(pattern, module)
             if here.search(text):
                 for unit in module.facts.all_units():
                     if here.search(unit.text):
@@ -174,12 +174,12 @@ class DispatchFinder:
         if by_name:
             yield rf"\.(?:{by_name})\(\s*(?:method_name\s*=\s*)?[^\"'\s]"
 
-    def _with_aliases(self, pattern: re.Pattern[str], text: str) -> re.Pattern[str]:
-        words = "|".join(re.escape(word) for word in self._carrier_words)
-        aliases = re.findall(rf"\b(?:{words})\s+as\s+(\w+)", text) if words else []
+    def _with_aliases(self, pattern: re.Pattern[str], module: Module) -> re.Pattern[str]:
+        known = module.facts.aliases
+        aliases = {alias for word in self._carrier_words for alias in known.get(word, ())}
         if not aliases:
             return pattern
-        return re.compile("|".join([pattern.pattern, *(rf"\b{a}\b" for a in aliases)]))
+        return re.compile("|".join([pattern.pattern, *(rf"\b{a}\b" for a in sorted(aliases))]))
 
     # -- what is written ----------------------------------------------------------------
 

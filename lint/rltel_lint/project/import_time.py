@@ -87,9 +87,7 @@ class StartsAtImport:
     def _through(self, inside: dict[Function, Place]) -> Iterator[Started]:
         """Statements that do no more than to call a function of the project which starts it."""
         leading = self._flow.leading(inside, depth=_HOPS)
-        near = {function.name for function in inside}
-        for _ in range(_HOPS):
-            near |= {caller for name in near for caller in self._flow.text.callers(name)}
+        near = self._flow.text.within((function.name for function in inside), _HOPS)
         for module in self._modules:
             for unit in module.facts.units_with_any(near & module.facts.words):
                 if _defines(unit):

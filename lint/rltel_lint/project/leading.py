@@ -51,6 +51,13 @@ class CallText:
             known = self._callers[name] = frozenset(found)
         return known
 
+    def within(self, names: Iterable[str], calls: int) -> frozenset[str]:
+        """Returns the names, and those of the functions that lead to one in so many calls."""
+        found = frozenset(names)
+        for _ in range(calls):
+            found = found.union(*map(self.callers, found))
+        return found
+
     def called_by(self, name: str) -> frozenset[str]:
         """Returns the functions of the project that functions of a name call or pass on."""
         known = self._called_by.get(name)
