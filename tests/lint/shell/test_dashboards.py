@@ -105,7 +105,7 @@ def test_a_changed_range_is_looked_at_again(run, write):
     write(
         {
             "a.py": CODE,
-            "docs/install.md": "Needs `numpy==1.26`.\n",
+            "docs/install.md": "Run `pip install numpy==1.26`.\n",
             "pyproject.toml": ranges.format("1.24"),
         }
     )
