@@ -11,26 +11,24 @@ import ast
 import re
 import symtable
 import warnings
-from bisect import bisect_right
+from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
 from rltel_lint.facts import nodes as n
+from rltel_lint.facts.calling import Calling, read_calling
 from rltel_lint.facts.codec import decode, encode
 from rltel_lint.facts.lower_ast import lower
-from rltel_lint.facts.occurrences import occurrences
+from rltel_lint.facts.occurrences import words_in
 from rltel_lint.facts.store import FactStore, text_key
 
 _TOO_DEEP = "it is nested too deeply to be read"
 _MOST_BRACKETS = 200
 """CPython takes no more; libcst, which takes over from it, would end the process at some point."""
 
-_MANY = 15
-"""Words that are looked for in a file before all of its words are read: that costs as much."""
-
-_WORD = re.compile(r"[^\W\d]\w*")
+_FOREIGN_LETTER = re.compile(r"[^\W\x00-\x7f]")
 _BEFORE_AS = re.compile(r"(\w+)\s*$")
 _AFTER_AS = re.compile(r"\s*(\w+)")
 _Definition = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
@@ -70,6 +68,7 @@ class Unit:
     members: tuple[Unit, ...] = ()
     indented: bool = False
     _lowered: tuple[n.Stmt, ...] | None = field(default=None, repr=False)
+    _calling: Calling | None = field(default=None, repr=False)
     holder: Unit | None = field(default=None, init=False, repr=False)
 
     def __post_init__(self) -> None:
@@ -77,12 +76,38 @@ class Unit:
             member.holder = self
 
     @property
-    def text(self) -> str:
-        """The source lines of the unit; of a class that is cut further, its header only."""
+    def span(self) -> slice:
+        """Where it stands in the text; of a class that is cut further, its header only."""
         last = self.members[0].first - 1 if self.members else self.last
         starts = self.source.starts
-        text = self.source.text[starts[self.first - 1] : starts[last]]
+        return slice(starts[self.first - 1], starts[last])
+
+    @property
+    def text(self) -> str:
+        """The source lines of the unit."""
+        text = self.source.text[self.span]
         return text if text.endswith("\n") else f"{text}\n"
+
+    @property
+    def plain(self) -> str:
+        """The source lines for searching; see :attr:`SourceFacts.plain`."""
+        text = self.source.plain[self.span]
+        return text if text.endswith("\n") else f"{text}\n"
+
+    def has(self, text: str) -> bool:
+        """Whether this stands anywhere in the unit."""
+        return text in (self.plain if text.isascii() else self.text)
+
+    def search(self, pattern: re.Pattern[str]) -> bool:
+        """Whether something in the unit matches."""
+        return pattern.search(self.plain if pattern.pattern.isascii() else self.text) is not None
+
+    @property
+    def calling(self) -> Calling:
+        """What the text of the unit defines, and what it calls."""
+        if self._calling is None:
+            self._calling = read_calling(self.plain)
+        return self._calling
 
     @property
     def statements(self) -> tuple[n.Stmt, ...]:
@@ -94,7 +119,7 @@ class Unit:
     def mentions(self, text: str) -> bool:
         """Whether the unit has this: a name as a whole, anything else anywhere."""
         if not text.isidentifier():
-            return text in self.text
+            return self.has(text)
         return self in self.source.units_with(text)
 
     @property
@@ -154,8 +179,6 @@ class SourceFacts:
             text = text.replace("\r\n", "\n").replace("\r", "\n")
         self.text = text
         self.problems: list[SyntaxProblem] = []
-        self._units_by_word: dict[str, list[Unit]] = {}
-        self._all_words = False
 
     def note(self, line: int, message: str) -> None:
         """Remembers that something at this line could not be read."""
@@ -164,61 +187,58 @@ class SourceFacts:
             self.problems.append(problem)
 
     @cached_property
+    def plain(self) -> str:
+        """The text for searching, as long as the text itself: no dash, arrow or emoji is in it.
+
+        One of them makes Python store a text, and search it, with two or four bytes a character.
+        Letters beyond ASCII stay, so that names do.
+        """
+        text = self.text
+        if text.isascii() or _FOREIGN_LETTER.search(text):
+            return text
+        return text.encode("ascii", "replace").decode("ascii")
+
+    @cached_property
     def words(self) -> frozenset[str]:
-        """Every identifier-like word in the text, those in strings and comments too."""
-        return frozenset(_WORD.findall(self.text))
+        """Every word in the text, those in strings and comments too."""
+        return frozenset(words_in(self.plain))
+
+    def has(self, text: str) -> bool:
+        """Whether this stands anywhere in the text."""
+        return text in (self.plain if text.isascii() else self.text)
+
+    def search(self, pattern: re.Pattern[str]) -> bool:
+        """Whether something in the text matches."""
+        return pattern.search(self.plain if pattern.pattern.isascii() else self.text) is not None
 
     @cached_property
     def aliases(self) -> Mapping[str, frozenset[str]]:
         """For every ``name as alias`` in the text, the aliases of each name."""
         found: dict[str, set[str]] = {}
-        for name, alias in _renamed(self.text):
+        for name, alias in _renamed(self.plain):
             found.setdefault(name, set()).add(alias)
         return {name: frozenset(aliases) for name, aliases in found.items()}
 
     @cached_property
     def originals(self) -> Mapping[str, str]:
         """For every ``name as alias`` in the text, the name that an alias stands for."""
-        return {alias: name for name, alias in _renamed(self.text)}
+        return {alias: name for name, alias in _renamed(self.plain)}
 
     def mentions(self, words: Iterable[str]) -> bool:
         """Whether all of these stand in the text: names as a whole, anything else anywhere."""
-        return all(w in self.words if w.isidentifier() else w in self.text for w in words)
+        return all(w in self.words if w.isidentifier() else self.has(w) for w in words)
+
+    def units_with(self, word: str) -> Sequence[Unit]:
+        """Returns the units whose text has this name as a whole, in order."""
+        return self._units_by_word.get(word, ())
 
     @cached_property
-    def _places(self) -> tuple[list[int], list[Unit]]:
-        """Where every unit begins in the text, and the units, in order."""
-        units = list(self.all_units())
-        return [self.starts[unit.first - 1] for unit in units], units
-
-    def units_with(self, word: str) -> list[Unit]:
-        """Returns the units whose text has this name as a whole, in order."""
-        known = self._units_by_word.get(word)
-        if known is None and not self._all_words:
-            if len(self._units_by_word) < _MANY:
-                known = self._units_by_word[word] = list(self._units_with(word))
-            else:
-                self._all_words = True
-                self._units_by_word = self._units_by_every_word()
-                known = self._units_by_word.get(word)
-        return known or []
-
-    def _units_by_every_word(self) -> dict[str, list[Unit]]:
-        found: dict[str, list[Unit]] = {}
+    def _units_by_word(self) -> dict[str, list[Unit]]:
+        found: defaultdict[str, list[Unit]] = defaultdict(list)
         for unit in self.all_units():
-            for word in set(_WORD.findall(unit.text)):
-                found.setdefault(word, []).append(unit)
+            for word in set(words_in(unit.plain)):
+                found[word].append(unit)
         return found
-
-    def _units_with(self, word: str) -> Iterator[Unit]:
-        begins, units = self._places
-        last: Unit | None = None
-        for start, _ in occurrences(word, self.text):
-            index = bisect_right(begins, start) - 1
-            # What stands between the members of a class, a comment, is in no unit.
-            if index >= 0 and units[index] is not last and start < self.starts[units[index].last]:
-                last = units[index]
-                yield last
 
     def units_with_any(self, words: Iterable[str]) -> list[Unit]:
         """Returns the units whose text has one of these names as a whole, in order."""
@@ -248,7 +268,7 @@ class SourceFacts:
         if index is not None:
             try:
                 return tuple(self._unit(values) for values in index)
-            except (ValueError, TypeError, IndexError):
+            except (ValueError, TypeError, IndexError, AttributeError):
                 self.store.damaged()
         units = self._cut()
         if not self.problems:
@@ -261,12 +281,14 @@ class SourceFacts:
         return text_key(self.text)
 
     def _unit(self, values: list[Any]) -> Unit:
-        first, last, binds, members, indented, statements = values
+        first, last, binds, members, indented, statements, defines, hands_on = values
         if not (isinstance(first, int) and isinstance(last, int)):
             raise TypeError("a line is a number")
         inner = tuple(self._unit(member) for member in members)
         lowered = None if statements is None else decode(statements, first)
-        return Unit(self, first, last, frozenset(binds), inner, indented is True, lowered)
+        calling = Calling(frozenset(defines.split()), frozenset(hands_on.split()))
+        bound = frozenset(binds.split())
+        return Unit(self, first, last, bound, inner, indented is True, lowered, calling)
 
     def _cut(self) -> tuple[Unit, ...]:
         try:
@@ -410,7 +432,11 @@ def _index_values(unit: Unit) -> list[Any]:
     members = [_index_values(member) for member in unit.members]
     # Lowered already are imports, and what only libcst can read.
     lowered = encode(unit._lowered, unit.first) if unit._lowered else None
-    return [unit.first, unit.last, sorted(unit.binds), members, unit.indented, lowered]
+    binds, defines, hands_on = (
+        " ".join(sorted(names))
+        for names in (unit.binds, unit.calling.defines, unit.calling.hands_on)
+    )
+    return [unit.first, unit.last, binds, members, unit.indented, lowered, defines, hands_on]
 
 
 def _reason(error: BaseException) -> str:

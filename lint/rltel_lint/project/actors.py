@@ -65,7 +65,7 @@ class Actors:
     def _named_in_text(self, cls: Class) -> bool:
         ends = (f'.{cls.name}"', f".{cls.name}'", f':{cls.name}"', f":{cls.name}'")
         near = self._modules.mentioning(cls.name)
-        return any(end in module.facts.text for module in near for end in ends)
+        return any(module.facts.has(end) for module in near for end in ends)
 
     def is_task(self, function: Function) -> bool:
         """Whether a function is decorated as a Ray task."""
@@ -88,7 +88,7 @@ class Actors:
     def _definitions(self, name: str) -> Iterator[Function]:
         pattern = re.compile(rf"\bdef\s+{re.escape(name)}\s*\(")
         for module, unit in self._modules.units_mentioning(name):
-            if pattern.search(unit.text):
+            if unit.search(pattern):
                 for function in self.functions_in(module, unit):
                     if function.name == name:
                         yield function
@@ -101,7 +101,7 @@ class Actors:
 
     def _decorated(self, module: Module) -> Iterator[Entity]:
         for unit in module.facts.units_with("remote"):
-            if not _DECORATED.search(unit.text):
+            if not unit.search(_DECORATED):
                 continue
             scope = self._finder.scope_of(module, unit)
             for holder, node in _classes(unit.statements, scope):
@@ -117,7 +117,7 @@ class Actors:
         )
 
     def _used(self, module: Module) -> Iterator[Entity]:
-        text = module.facts.text
+        text = module.facts.plain
         names = {match[1] for match in _BUILT.finditer(text)}
         names |= {match[1] for match in _WRAPPED.finditer(text)}
         for name in sorted(names):
@@ -143,7 +143,7 @@ class Actors:
             known = self._anywhere_known[name] = [
                 entity
                 for module in self._modules.mentioning(name)
-                if pattern.search(module.facts.text)
+                if module.facts.search(pattern)
                 for entity in self._resolver.name(name, module)
             ]
         return known

@@ -136,7 +136,7 @@ class Algorithms:
                 rf"\b{word}\b[\"']?\s*(?:\bin\b|:\s*Literal|,[^()]*?choices\s*=)\s*[(\[]([^)\]]*)[)\]]"
             )
             for module in {loop.at.scope.module for loop in loops} | set(self._modules):
-                text = module.facts.text
+                text = module.facts.plain
                 if word in text:
                     found.update(one.findall(text))
                     for inside in many.findall(text):

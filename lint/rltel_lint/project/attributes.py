@@ -254,7 +254,7 @@ class Attributes:
     def _built(self, name: str) -> bool:
         """Whether some text may be put together to the name: ``f"rl.queue.{what}"``."""
         for module in self._modules:
-            text = module.facts.text
+            text = module.facts.plain
             for prefix in self._namespaces:
                 if prefix not in text:
                     continue

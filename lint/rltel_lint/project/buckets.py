@@ -56,7 +56,7 @@ def bucket_tables(
         table
         for name in vocabulary.bucket_tables
         for module in modules
-        if name in module.facts.text and name in module.facts.bindings
+        if module.facts.has(name) and name in module.facts.bindings
         for table in _tables(name, module, evaluator, span_finder)
     ]
 

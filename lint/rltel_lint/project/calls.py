@@ -133,7 +133,8 @@ class CallFinder:
             if word not in module.facts.words:
                 continue
             for unit in module.facts.units_with(word):
-                if any(_NAMED.match(unit.text, end) for _, end in occurrences(word, unit.text)):
+                text = unit.plain
+                if any(_NAMED.match(text, end) for _, end in occurrences(word, text)):
                     for alias in _aliases(unit, word):
                         if alias not in here:
                             here.add(alias)
@@ -162,7 +163,7 @@ class CallFinder:
     @cached_property
     def _from_packages(self) -> frozenset[Module]:
         """The modules that import from a package of theirs without naming a module."""
-        return frozenset(m for m in self._modules if _FROM_PACKAGE.search(m.facts.text))
+        return frozenset(m for m in self._modules if m.facts.search(_FROM_PACKAGE))
 
     def sites(self, module: Module, unit: Unit) -> list[CallSite]:
         """Returns all calls in a unit, those in nested functions and classes too."""
@@ -209,7 +210,7 @@ class CallFinder:
         """Constructions of a class by itself and its relatives: ``cls()``, ``type(self)()``."""
         for holder in {*self._resolver.mro(cls), *self._resolver.subclasses(cls)}:
             for unit in holder.unit.members if holder.unit is not None else ():
-                if _OWN_CLASS.search(unit.text):
+                if unit.search(_OWN_CLASS):
                     for site in self.sites(holder.module, unit):
                         named = cls.name in _spelled(site.call.func)
                         if not named and cls in self.called(site):

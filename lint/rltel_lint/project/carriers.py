@@ -146,16 +146,16 @@ class CarrierFacts:
 
     def _is_remote_unit(self, module: Module, unit: Unit) -> bool:
         if not unit.indented:
-            return self._remote_task.search(unit.text) is not None
+            return unit.search(self._remote_task)
         scope = self._finder.scope_of(module, unit)
         return isinstance(scope, Class) and self.classes.is_remote(scope)
 
     @cached_property
     def _has_remote_code(self) -> bool:
-        return any("ray" in m.facts.text for m in self._modules.mentioning("remote"))
+        return any(m.facts.has("ray") for m in self._modules.mentioning("remote"))
 
     def _is_wrapped_task(self, function: Function) -> bool:
-        return f"remote({function.name})" in function.module.facts.text
+        return function.module.facts.has(f"remote({function.name})")
 
     # -- the sending half ---------------------------------------------------------------
 
@@ -220,7 +220,7 @@ class CarrierFacts:
         word = re.escape(method.name)
         mentioned = re.compile(rf"\.{word}\b(?!\s*\()|[\"']{word}[\"']")
         return any(
-            mentioned.search(module.facts.text)
+            module.facts.search(mentioned)
             for module in self._modules.mentioning(method.name)
             if not self.is_library(module)
         )
@@ -302,7 +302,7 @@ class CarrierFacts:
             return ()
         found: list[Construction] = []
         for cls in self.classes.classes:
-            if not any(word in cls.module.facts.text for word in words):
+            if not any(cls.module.facts.has(word) for word in words):
                 continue
             constructor = init_of(cls, self._resolver.mro(cls))
             if constructor is not None and not self.is_library(cls.module):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -133,7 +133,7 @@ class Categories:
                 table
                 for spelled in (name, f"_{name}")
                 for module in self._modules
-                if spelled in module.facts.text and spelled in module.facts.bindings
+                if module.facts.has(spelled) and spelled in module.facts.bindings
                 for table in self._table(spelled, module)
             ]
             for name in names
@@ -340,10 +340,11 @@ class Categories:
         head, _, tail = name.partition("/")
         quoted = tuple(f"{quote}{tail}{quote}" for quote in "\"'")
         opened = tuple(f"{quote}{head}/" for quote in "\"'")
-        texts = [module.facts.text for module in self._modules]
-        return any(q in text for q in quoted for text in texts) and any(
-            f"{o}{end}" in text for o in opened for end in ("{", '"', "'") for text in texts
-        )
+        opened = tuple(f"{before}{end}" for before in opened for end in ("{", '"', "'"))
+        return self._is_spelled(quoted) and self._is_spelled(opened)
+
+    def _is_spelled(self, texts: Iterable[str]) -> bool:
+        return any(module.facts.has(text) for text in texts for module in self._modules)
 
 
 def _inside(inner: Place, outer: Place) -> bool:

@@ -96,10 +96,10 @@ class Citations:
             return True
         if module.facts.refused is not None:
             return True
-        if _DYNAMIC.search(module.facts.text):
+        if module.facts.search(_DYNAMIC):
             # What is made on demand is listed, where there is a list.
             listed = "__all__" in module.facts.bindings
-            return not listed or re.search(rf"\b{re.escape(name)}\b", module.facts.text) is not None
+            return not listed or module.facts.search(re.compile(rf"\b{re.escape(name)}\b"))
         if module.bindings_of(name):
             return True
         for star in module.star_imports():
@@ -107,7 +107,7 @@ class Citations:
             if not isinstance(source, Module) or source is module or self.has(source, name):
                 return True
         # Bound in some way that the index does not see, such as ``global``.
-        return re.search(rf"\bglobal\b.*\b{re.escape(name)}\b", module.facts.text) is not None
+        return module.facts.search(re.compile(rf"\bglobal\b.*\b{re.escape(name)}\b"))
 
     def _member(self, cls: Class, name: str, rest: Iterable[str]) -> Missing | None:
         part = next(iter(rest), None)
@@ -135,7 +135,7 @@ class Citations:
         if self._resolver.stored(cls, name):
             return True
         return any(
-            re.search(rf"\bsetattr\(|\.{re.escape(name)}\b\s*[:=]", holder.module.facts.text)
+            holder.module.facts.search(re.compile(rf"\bsetattr\(|\.{re.escape(name)}\b\s*[:=]"))
             for holder in mro
         )
 

@@ -394,10 +394,10 @@ class Containers:
         known = self._changed.get(key)
         if known is None:
             loose = _change_pattern(name)
-            known = self._changed[key] = loose.search(module.facts.text) is not None and any(
+            known = self._changed[key] = module.facts.search(loose) and any(
                 _changes(node, name)
                 for unit in module.facts.all_units()
-                if loose.search(unit.text)
+                if unit.search(loose)
                 for statement in unit.statements
                 for node in n.walk(statement)
             )

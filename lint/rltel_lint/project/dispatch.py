@@ -123,13 +123,12 @@ class DispatchFinder:
         if pattern is None:
             return
         for module in self.modules:
-            text = module.facts.text
-            if not self._is_near(text) or self.is_library(module):
+            if not self._is_near(module) or self.is_library(module):
                 continue
             here = self._with_aliases(pattern, module)
-            if here.search(text):
+            if module.facts.search(here):
                 for unit in module.facts.all_units():
-                    if here.search(unit.text):
+                    if unit.search(here):
                         yield module, unit
 
     @cached_property
@@ -137,8 +136,8 @@ class DispatchFinder:
         known = (*self.carriers.dispatchers, *self.carriers.by_name)
         return (".remote", *(call.name for call in known))
 
-    def _is_near(self, text: str) -> bool:
-        return any(word in text for word in self._near)
+    def _is_near(self, module: Module) -> bool:
+        return any(module.facts.has(word) for word in self._near)
 
     @cached_property
     def _carrier_words(self) -> tuple[str, ...]:
@@ -164,7 +163,7 @@ class DispatchFinder:
 
     def _is_found(self, pattern: re.Pattern[str], names: frozenset[str]) -> bool:
         near = {module for name in names for module in self.modules.mentioning(name)}
-        return any(pattern.search(m.facts.text) for m in near if not self.is_library(m))
+        return any(m.facts.search(pattern) for m in near if not self.is_library(m))
 
     def _computed(self) -> Iterator[str]:
         """The forms in which neither handle nor method need be written where the call is."""

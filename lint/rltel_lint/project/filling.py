@@ -90,8 +90,7 @@ def _methods_touching(cls: Class, attr: str) -> Iterator[Function]:
         yield from cls.methods()
         return
     for unit in cls.unit.members:
-        text = unit.text
-        if f".{attr}." in text or f".{attr}[" in text or f".{attr} " in text:
+        if any(unit.has(f".{attr}{end}") for end in ".[ "):
             for statement in unit.statements:
                 if isinstance(statement, n.FunctionDef):
                     yield cls.module.function(statement, owner=cls)

@@ -263,7 +263,7 @@ class GroupFinder:
 
     def _umbrella_set(self, name: str) -> None:
         for module in self._modules:
-            if name in module.facts.text and name in module.facts.bindings:
+            if module.facts.has(name) and name in module.facts.bindings:
                 at = n.Name((1, 0, 1, 0), name)
                 for value in self._evaluator.elements(at, module) or ():
                     if value.exact is not None:

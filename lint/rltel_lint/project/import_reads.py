@@ -87,7 +87,7 @@ class ImportReads:
         """Yields the reads that something later shows to be too early, in order of place."""
         found = []
         for module in self._modules:
-            if not self._prefixes or not _SPELLED.search(module.facts.text):
+            if not self._prefixes or not module.facts.search(_SPELLED):
                 continue
             reads = list(self._reads(module))
             if reads and (module.is_package or self._graph.importer(module) is not None):
@@ -101,7 +101,7 @@ class ImportReads:
 
     def _reads(self, module: Module) -> Iterator[_Read]:
         for unit in module.facts.all_units():
-            if unit.members or not _SPELLED.search(unit.text):
+            if unit.members or not unit.search(_SPELLED):
                 continue
             scopes = {statement: scope for scope, statement in self._uses.statements(module, unit)}
             for statement in run_at_import(unit.statements):
@@ -240,10 +240,10 @@ class ImportReads:
         """Where functions set variables of telemetry, by name."""
         found: dict[str, list[tuple[Scope, n.Node]]] = {}
         for module in self._modules:
-            if not _SPELLED.search(module.facts.text):
+            if not module.facts.search(_SPELLED):
                 continue
             for unit in module.facts.all_units():
-                if unit.members or not _SPELLED.search(unit.text):
+                if unit.members or not unit.search(_SPELLED):
                     continue
                 for scope, statement in self._uses.statements(module, unit):
                     if isinstance(scope, Function):

@@ -142,4 +142,4 @@ def _is_run(statement: n.Stmt, module: Module) -> bool:
 
 
 def _defines(unit: Unit) -> bool:
-    return unit.text.lstrip().startswith(_DEFINITIONS) or bool(unit.members)
+    return unit.plain.lstrip().startswith(_DEFINITIONS) or bool(unit.members)

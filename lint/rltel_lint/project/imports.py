@@ -105,7 +105,7 @@ class ImportGraph:
 
     def _imports(self, module: Module) -> Iterator[n.Import]:
         for unit in module.facts.units:
-            if "import" in unit.text and not unit.members:
+            if unit.has("import") and not unit.members:
                 for statement in run_at_import(unit.statements):
                     if isinstance(statement, n.Import):
                         yield statement

@@ -77,7 +77,7 @@ class Invocations:
         for module in self._modules.mentioning(name):
             words = _words(module, name)
             for unit in module.facts.units_with_any(words):
-                if any(_is_called(word, unit.text) for word in words):
+                if any(_is_called(word, unit.plain) for word in words & unit.calling.hands_on):
                     yield module, unit
 
     def _calls(self, site: CallSite, target: Function | Class, loose: bool) -> bool:
@@ -101,7 +101,8 @@ class Invocations:
         if known is None:
             pattern = re.compile(rf"\bdef\s+{re.escape(name)}\b")
             known = self._definitions[name] = sum(
-                len(pattern.findall(module.facts.text)) for module in self._modules.mentioning(name)
+                len(pattern.findall(module.facts.plain))
+                for module in self._modules.mentioning(name)
             )
         return known
 

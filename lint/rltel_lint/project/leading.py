@@ -2,23 +2,15 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterable
 from functools import cached_property
 
-from rltel_lint.facts.occurrences import occurrences
 from rltel_lint.facts.source import Unit
 from rltel_lint.project.model import Module
 from rltel_lint.project.modules import ModuleTable
 
 _FEW = 800
 """How many names are looked for in the texts of the project, at a third of a millisecond each."""
-_DEFINED = re.compile(r"\bdef\s+(\w+)")
-_DECORATES = re.compile(r"@(?:\w+\.)*$")
-_DECORATOR = re.compile(r"@(?:\w+\.)*(\w+)")
-_HANDED_ON = re.compile(r"[\"']?\s*(?:[(),]|\.remote\b|\.options\b)")
-"""What follows a name, or one in quotes, that is called or passed on; and much that is not."""
-_CALLED = re.compile(rf"([A-Za-z_]\w*){_HANDED_ON.pattern}")
 
 
 class CallText:
@@ -46,7 +38,7 @@ class CallText:
                 if not self._is_library(module):
                     here = module.facts.aliases.get(name, frozenset()) | {name}
                     for unit in module.facts.units_with_any(here):
-                        if any(_is_handed_on(word, unit.text) for word in here):
+                        if not here.isdisjoint(unit.calling.hands_on):
                             found |= self._defined(unit)
             known = self._callers[name] = frozenset(found)
         return known
@@ -81,7 +73,7 @@ class CallText:
         """The functions in a unit; a class's name stands for its constructor, which it runs."""
         known = self._defined_in.get(unit)
         if known is None:
-            known = unit.binds | frozenset(_DEFINED.findall(unit.text))
+            known = unit.binds | unit.calling.defines
             if unit.holder is not None and "__init__" in known:
                 known |= unit.holder.binds
             self._defined_in[unit] = known
@@ -90,12 +82,9 @@ class CallText:
     def _called(self, module: Module, unit: Unit) -> frozenset[str]:
         known = self._called_in.get(unit)
         if known is None:
-            text = unit.text
-            words = set(_CALLED.findall(text))
-            if "@" in text:
-                words.update(_DECORATOR.findall(text))
+            words = unit.calling.hands_on
             originals = module.facts.originals
-            words |= {originals[word] for word in words & originals.keys()}
+            words = words.union(originals[word] for word in words & originals.keys())
             known = self._called_in[unit] = frozenset(words & self._defining.keys())
         return known
 
@@ -182,11 +171,3 @@ class EitherLeading:
 
 
 Leads = Leading | EitherLeading
-
-
-def _is_handed_on(name: str, text: str) -> bool:
-    """Whether a text calls a name, passes it on, or decorates with it."""
-    return any(
-        _HANDED_ON.match(text, end) or _DECORATES.search(text[max(start - 99, 0) : start])
-        for start, end in occurrences(name, text)
-    )

@@ -193,7 +193,7 @@ class Lifecycle:
 
     @property
     def _has_setup_hook(self) -> bool:
-        return any("worker_process_setup_hook" in m.facts.text for m in self._modules)
+        return any(m.facts.has("worker_process_setup_hook") for m in self._modules)
 
     def _has_unknown_base(self, cls: Class) -> bool:
         plain = ("builtins.", "abc.", "typing.", "typing_extensions.")
@@ -240,7 +240,7 @@ class Lifecycle:
         """The scripts and console commands of the project, in order of their modules."""
         found: dict[Function, Entry] = {}
         for module in self._modules:
-            runs = "__name__" in module.facts.text or module.path.endswith("__main__.py")
+            runs = module.facts.has("__name__") or module.path.endswith("__main__.py")
             if runs and not self._carriers.is_library(module):
                 for entry in self._guarded(module):
                     found.setdefault(entry.function, entry)
@@ -264,7 +264,7 @@ class Lifecycle:
         """The statements that run when a module is the program."""
         is_main = module.path.rpartition("/")[2] == "__main__.py"
         for unit in module.facts.units:
-            if not is_main and not ("__name__" in unit.text and "__main__" in unit.text):
+            if not is_main and not (unit.has("__name__") and unit.has("__main__")):
                 continue
             for statement in unit.statements:
                 if isinstance(statement, n.If) and _is_guard(statement.test):

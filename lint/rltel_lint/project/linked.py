@@ -215,7 +215,7 @@ class Project:
         found = set(self.vocabulary.unbucketed_categories)
         for name in self.vocabulary.unbucketed_sets:
             for module in self.modules:
-                if name in module.facts.text and name in module.facts.bindings:
+                if module.facts.has(name) and name in module.facts.bindings:
                     at = n.Name((1, 0, 1, 0), name)
                     for value in self.evaluator.elements(at, module) or ():
                         found |= set(value.literals)

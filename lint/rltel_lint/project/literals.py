@@ -73,10 +73,10 @@ def literals(modules: ModuleTable, uses: Uses, prefixes: tuple[str, ...]) -> Ite
     """
     quoted = tuple(quote + prefix for prefix in prefixes for quote in "\"'")
     for module in modules:
-        if not any(text in module.facts.text for text in quoted):
+        if not any(module.facts.has(text) for text in quoted):
             continue
         for unit in module.facts.all_units():
-            if not any(text in unit.text for text in quoted):
+            if not any(unit.has(text) for text in quoted):
                 continue
             for scope, statement in uses.statements(module, unit):
                 for node in n.own_nodes(statement):

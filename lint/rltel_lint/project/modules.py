@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 import sys
-from collections.abc import Iterator, Mapping
+from collections import defaultdict
+from collections.abc import Collection, Iterator, Mapping
 from functools import cached_property
 
 from rltel_lint.facts.source import SourceFacts, Unit
@@ -39,10 +40,10 @@ class ModuleTable:
     @cached_property
     def by_word(self) -> dict[str, list[Module]]:
         """For every name in the texts, the modules that have it."""
-        found: dict[str, list[Module]] = {}
+        found: defaultdict[str, list[Module]] = defaultdict(list)
         for module in self.modules.values():
             for word in module.facts.words:
-                found.setdefault(word, []).append(module)
+                found[word].append(module)
         return found
 
     def mentioning(self, text: str) -> list[Module]:
@@ -51,11 +52,14 @@ class ModuleTable:
             return self.by_word.get(text, [])
         found = self._having.get(text)
         if found is None:
-            whole = [self.by_word.get(word, []) for word in _WHOLE.findall(text)]
-            candidates = min(whole, key=len) if whole else self.modules.values()
-            found = [module for module in candidates if text in module.facts.text]
+            found = [module for module in self._candidates(text) if module.facts.mentions([text])]
             self._having[text] = found
         return found
+
+    def _candidates(self, text: str) -> Collection[Module]:
+        """Modules of which some may have a text: those with one of the names in it."""
+        whole = [self.by_word.get(word, []) for word in _WHOLE.findall(text)]
+        return min(whole, key=len) if whole else self.modules.values()
 
     def units_mentioning(self, text: str) -> Iterator[tuple[Module, Unit]]:
         """Yields the units whose text has this, as :meth:`mentioning` does."""
@@ -63,9 +67,9 @@ class ModuleTable:
             if text.isidentifier():
                 yield from ((module, unit) for unit in module.facts.units_with(text))
             else:
-                for unit in module.facts.all_units():
-                    if text in unit.text:
-                        yield module, unit
+                yield from (
+                    (module, unit) for unit in module.facts.all_units() if unit.mentions(text)
+                )
 
     def _add(self, path: str, sources: Mapping[str, SourceFacts]) -> None:
         folder, _, file = path.rpartition("/")

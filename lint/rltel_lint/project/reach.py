@@ -108,7 +108,7 @@ class Reach:
             for name in sorted(level - called_by.keys() - ends):
                 callers = called_by[name] = set()
                 for module, unit in self._callers.units(name):
-                    if _FUNCTION.match(unit.text):
+                    if _FUNCTION.match(unit.plain):
                         callers |= unit.binds
                         if self._is_remote(module, unit):
                             remote |= unit.binds

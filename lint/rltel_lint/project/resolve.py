@@ -501,7 +501,7 @@ class Resolver:
         """For every word in the bases of a top-level class, also of a local alias, the classes."""
         found: dict[str, list[tuple[Module, str]]] = {}
         for module in self.modules:
-            text = module.facts.text
+            text = module.facts.plain
             headers = _CLASS.findall(text) if "class " in text else []
             aliases = module.facts.originals if headers else {}
             for name, bases in headers:
@@ -547,7 +547,7 @@ def _methods_writing(cls: Class, attr: str) -> Iterator[Function]:
         yield from cls.methods()
         return
     for unit in cls.unit.members:
-        if f".{attr}" in unit.text:
+        if unit.has(f".{attr}"):
             for statement in unit.statements:
                 if isinstance(statement, n.FunctionDef):
                     yield cls.module.function(statement, owner=cls)

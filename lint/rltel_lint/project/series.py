@@ -162,7 +162,7 @@ class Series:
         sure: dict[Function, dict[str, set[str]]] = {}
         open_keys: set[str] = set()  # used in a way that is not understood
         for unit in module.facts.all_units():
-            if not any(key in unit.text for key in keyed):
+            if not any(unit.has(key) for key in keyed):
                 continue
             for scope, statement in self._uses.statements(module, unit):
                 for node in n.own_nodes(statement):
@@ -258,8 +258,8 @@ class Series:
         """
         word = re.compile(rf"[\"']{re.escape(text)}[\"']|\b{re.escape(text)}\s*=(?!=)")
         for module in self._modules:
-            if text in module.facts.text:
-                for number, line in enumerate(module.facts.text.splitlines(), 1):
+            if module.facts.has(text):
+                for number, line in enumerate(module.facts.lines, 1):
                     if (module.path, number) not in declared and word.search(line):
                         return True
         return False
@@ -268,7 +268,7 @@ class Series:
         """Yields the keys of the mappings whose keys a recorder gets as keywords."""
         for name in recorder.fields:
             for module in self._modules:
-                if name not in module.facts.text or name not in module.facts.bindings:
+                if not module.facts.has(name) or name not in module.facts.bindings:
                     continue
                 for binding in module.bindings_of(name):
                     if isinstance(binding.value, n.Dict):

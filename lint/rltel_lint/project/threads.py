@@ -97,8 +97,8 @@ class Threads:
                 {
                     name
                     for module in self._carriers.modules
-                    if "Thread" in module.facts.text and not self._carriers.is_library(module)
-                    for name in _THREAD_CLASS.findall(module.facts.text)
+                    if module.facts.has("Thread") and not self._carriers.is_library(module)
+                    for name in _THREAD_CLASS.findall(module.facts.plain)
                 }
             )
         )

@@ -110,7 +110,7 @@ class Uses:
 
     def _of_attribute(self, attr: str) -> Iterator[Use]:
         for module, unit in self._modules.units_mentioning(attr):
-            if f".{attr}" in unit.text:
+            if unit.has(f".{attr}"):
                 for scope, statement in self.statements(module, unit):
                     for node in n.own_nodes(statement):
                         if isinstance(node, n.Attribute) and node.attr == attr:
@@ -135,7 +135,7 @@ class Uses:
             if other is module:
                 continue
             for unit in other.facts.units_with(name):
-                if "import" in unit.text and not unit.indented:
+                if unit.has("import") and not unit.indented:
                     for statement in unit.statements:
                         if isinstance(statement, n.Import) and statement.module is not None:
                             for original, bound in statement.names:

@@ -67,7 +67,7 @@ def written_names(project: Project) -> frozenset[str]:
         bare = exported(prefix)
         literal = re.compile(rf"[\"']((?:{re.escape(prefix)}|{re.escape(bare)})[\w.]+)([\"'{{%])")
         for module in project.modules:
-            text = module.facts.text
+            text = module.facts.plain
             if prefix in text or bare in text:
                 for name, end in literal.findall(text):
                     is_open = end in "{%" or name[-1] in "._"
@@ -99,7 +99,7 @@ def recorded_keys(project: Project) -> dict[str, set[str]]:
     """The keys of mappings that are recorded with a value, by their letters alone."""
     found: dict[str, set[str]] = {}
     for module in project.modules:
-        for mapping in _RECORDED.findall(module.facts.text):
+        for mapping in _RECORDED.findall(module.facts.plain):
             for key in _KEY.findall(mapping):
                 found.setdefault(folded(key), set()).add(key)
     return found

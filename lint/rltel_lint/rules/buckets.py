@@ -368,7 +368,7 @@ class GroupInNoPreset(Rule):
             lines |= {(facts.path, line) for line in here & alls}
         if lines:
             return True
-        text = project.modules.modules[group.place.path].facts.text.splitlines()
+        text = project.modules.modules[group.place.path].facts.lines
         return any(_ON_PURPOSE.search(line) for line in _said_of(text, group.place.line - 1))
 
 

@@ -303,7 +303,7 @@ class CategoriesRestated(Rule):
             left = [name for name in every if name in names]
             if len(every) < 4 or len(left) != len(every) - 1 or left != names:
                 continue
-            lines = literal.module.facts.text.splitlines()
+            lines = literal.module.facts.lines
             near = lines[max(0, holder.at[0] - 4) : holder.at[2]]
             if any(_CHOSEN.search(line.partition("#")[2]) for line in near):
                 continue

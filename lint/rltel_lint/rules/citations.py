@@ -242,8 +242,7 @@ class EnvironmentNameNeverRead(Rule):
         found = {
             prefix.rstrip("_")
             for module in project.modules
-            if '"' in module.facts.text or "'" in module.facts.text
-            for prefix in _PREFIX.findall(module.facts.text)
+            for prefix in _PREFIX.findall(module.facts.plain)
         }
         return tuple(f"{prefix}_" for prefix in found - names)
 
@@ -254,6 +253,6 @@ class EnvironmentNameNeverRead(Rule):
         return {
             found
             for module in project.modules
-            if head in module.facts.text
-            for found in pattern.findall(module.facts.text)
+            if module.facts.has(head)
+            for found in pattern.findall(module.facts.plain)
         }

@@ -126,8 +126,7 @@ class ConsumedKeyNeverLogged(Rule):
         text = re.escape(key)
         stored = re.compile(rf"[\"']{text}[\"']\s*(?::|\]\s*=(?!=))|\b{text}\s*=(?!=)")
         return any(
-            key in module.facts.text and stored.search(module.facts.text)
-            for module in project.modules
+            module.facts.has(key) and module.facts.search(stored) for module in project.modules
         )
 
 

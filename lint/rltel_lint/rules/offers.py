@@ -244,7 +244,7 @@ def _module_of(project: Project, user: Module, known: KnownCall) -> str:
 
 def _imports(project: Project, user: Module) -> Iterator[tuple[n.Import, Module | External]]:
     for unit in user.facts.units:
-        if "import" not in unit.text:
+        if not unit.has("import"):
             continue
         for node in unit.statements:
             if isinstance(node, n.Import) and node.module is not None:

@@ -140,7 +140,7 @@ def _named_beyond_import(project: Project, name: str, path: str) -> bool:
     """Whether the file uses the name in code, not only in its import and ``__all__``."""
     module = project.modules.modules[path]
     for unit in module.facts.all_units():
-        if name not in unit.text:
+        if not unit.has(name):
             continue
         for statement in unit.statements:
             if isinstance(statement, n.Assign) and n.dotted(statement.targets[0]) == "__all__":

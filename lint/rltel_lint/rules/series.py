@@ -450,7 +450,7 @@ def _lines(project: Project, row: MetricRow) -> range:
 
 
 def _text_around(project: Project, row: MetricRow) -> list[str]:
-    lines = row.module.facts.text.splitlines()
+    lines = row.module.facts.lines
     return [lines[number - 1] for number in _lines(project, row) if number <= len(lines)]
 
 
@@ -471,13 +471,13 @@ def _both_loaded(project: Project, one: MetricRow, two: MetricRow) -> bool:
 def _imports(project: Project, module: Module, wanted: Module) -> bool:
     """Whether a module imports another one at its top level."""
     last = wanted.name.rpartition(".")[2]
-    if last not in module.facts.text:
+    if not module.facts.has(last):
         return False
     for unit in module.facts.units:
-        if last not in unit.text or "import" not in unit.text:
+        if not unit.has(last) or not unit.has("import"):
             continue
         # Of ``import a.b`` only what it binds is kept, so the text has to tell.
-        plain = re.findall(r"^import\s+([\w., ]+)", unit.text, re.MULTILINE)
+        plain = re.findall(r"^import\s+([\w., ]+)", unit.plain, re.MULTILINE)
         dotted = [name.split()[0] for names in plain for name in names.split(",") if name.strip()]
         if any(project.resolver.dotted_module(name, module) is wanted for name in dotted):
             return True

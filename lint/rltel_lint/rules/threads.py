@@ -178,19 +178,19 @@ def _own_decorators(project: Project) -> dict[Function, list[Function]]:
     wrapping = {
         name
         for module in project.modules
-        if "wraps" in module.facts.text and not project.carriers.is_library(module)
+        if module.facts.has("wraps") and not project.carriers.is_library(module)
         for unit in module.facts.all_units()
-        if "wraps" in unit.text
+        if unit.has("wraps")
         for name in unit.binds
     }
     if not wrapping:
         return found
     pattern = re.compile(rf"@(?:\w+\.)*(?:{'|'.join(map(re.escape, sorted(wrapping)))})\b")
     for module in project.modules:
-        if not pattern.search(module.facts.text):
+        if not module.facts.search(pattern):
             continue
         for unit in module.facts.all_units():
-            if not pattern.search(unit.text):
+            if not unit.search(pattern):
                 continue
             for function in project.carriers.classes.functions_in(module, unit):
                 if not _is_remote(project, function):
@@ -291,6 +291,5 @@ def _is_sent(project: Project, keyword: str) -> bool:
     """Whether some remote call sends the keyword."""
     pattern = re.compile(rf"\.remote\((?:[^()]|\([^()]*\))*\b{re.escape(keyword)}\s*=")
     return any(
-        keyword in module.facts.text and pattern.search(module.facts.text)
-        for module in project.modules
+        module.facts.has(keyword) and module.facts.search(pattern) for module in project.modules
     )

@@ -334,7 +334,7 @@ class DeclarationFinder:
         self, name: str, prefixes: tuple[str, ...], declared: Declared
     ) -> Iterator[MetricField]:
         for module in self._modules:
-            if name not in module.facts.text:
+            if not module.facts.has(name):
                 continue
             holders: list[Scope] = [module] if name in module.facts.bindings else []
             for unit in module.facts.units:

@@ -220,7 +220,7 @@ class KeyFlow:
     def _is_iterated(self, cls: Class) -> bool:
         loop = re.compile(rf"\bin (?:list\()?(?:\w+\.)*{re.escape(cls.name)}\b")
         near = self._modules.mentioning(cls.name)
-        return any(loop.search(module.facts.text) for module in near)
+        return any(module.facts.search(loop) for module in near)
 
     def _default(self, parent: n.Parameter, use: Use) -> Step:
         statement = use.statement

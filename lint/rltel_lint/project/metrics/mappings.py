@@ -197,7 +197,7 @@ class Mappings:
         bindings, where = self._resolver.lookup(name, scope)
         if where is None:
             return gap(f"{name} is not defined in the project")
-        if re.search(rf"\b(?:global|nonlocal)\b[^\n#]*\b{name}\b", where.module.facts.text):
+        if where.module.facts.search(re.compile(rf"\b(?:global|nonlocal)\b[^\n#]*\b{name}\b")):
             return gap(f"{name} is rebound from elsewhere")
         local = isinstance(where, Function) and where is scope and at is not None
         if isinstance(where, Function) and local and at is not None:

@@ -82,9 +82,9 @@ class Mentions:
 
     def _units(self, pattern: re.Pattern[str], word: str) -> Iterator[tuple[Module, Unit]]:
         for module in self._modules.mentioning(word) if word else self._modules:
-            if pattern.search(module.facts.text):
+            if module.facts.search(pattern):
                 for unit in module.facts.all_units():
-                    if word in unit.text and pattern.search(unit.text):
+                    if unit.has(word) and unit.search(pattern):
                         yield module, unit
 
 

@@ -1,0 +1,38 @@
+"""What the text of a statement calls and defines, as far as the text alone tells."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+_DEFINED = re.compile(r"\bdef\s+(\w+)")
+_HANDED_ON = re.compile(r"\b([^\W\d]\w*)[\"']?\s*(?:[(),]|\.remote\b|\.options\b)")
+"""A name, or one in quotes, that is called or passed on; and much that is not."""
+_DECORATORS = re.compile(r"@((?:\w+\.)*\w+)")
+
+
+@dataclass(frozen=True)
+class Calling:
+    """Names in the text of a statement, strings and comments included.
+
+    Attributes:
+        defines: The functions that are defined in it, nested ones too.
+        hands_on: Names that it may call, pass on, or decorate with.
+    """
+
+    defines: frozenset[str]
+    hands_on: frozenset[str]
+
+
+def read_calling(text: str) -> Calling:
+    """Reads off a text what it calls and defines.
+
+    Args:
+        text: Source lines.
+    """
+    defines = frozenset(_DEFINED.findall(text)) if "def" in text else frozenset()
+    hands_on = set(_HANDED_ON.findall(text))
+    if "@" in text:
+        for dotted in _DECORATORS.findall(text):
+            hands_on.update(dotted.split("."))
+    return Calling(defines, frozenset(hands_on))
