@@ -49,6 +49,23 @@ def run_forked(tasks: Sequence[Task]) -> list[Any] | None:
     return [first, *(marshal.loads(answer) for answer in answers if answer is not None)]
 
 
+def run_apart(task: Task) -> Any | None:
+    """Runs a task in a child process, so that nothing that it builds stays in this one.
+
+    Args:
+        task: May read what this process knows; what it changes is lost but for its answer.
+
+    Returns:
+        The answer, or ``None`` if a child could not be started or failed: the task can be run
+        here then.
+    """
+    try:
+        answer = _finish(*_start(task))
+    except OSError:
+        return None
+    return None if answer is None else marshal.loads(answer)
+
+
 def _start(task: Task) -> tuple[int, int]:
     """Returns the child's process id and where to read its answer."""
     reading, writing = os.pipe()

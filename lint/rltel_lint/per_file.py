@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
@@ -15,8 +15,10 @@ from rltel_lint.discovery import is_source
 from rltel_lint.extraction.workers import Workers
 from rltel_lint.facts.store import FactStore
 from rltel_lint.findings import Finding
+from rltel_lint.forks import can_fork, run_apart
 from rltel_lint.outcome import analyse_session, outcome, reported, unsuppressed
 from rltel_lint.reading import ReadProblem, read_source
+from rltel_lint.results import decode_finding, encode_finding
 from rltel_lint.session import Options, Session, open_session
 
 if TYPE_CHECKING:
@@ -113,10 +115,14 @@ class _Project:
         texts = Texts({**texts.sources, path: text}, texts.documents, problems)
         # flake8 reads a buffer in one process: there is a CPU to spare.
         session = replace(session, texts=texts, workers=Workers(0))
-        # What an editor shows for a moment would only push out what is worth keeping, so facts
-        # are kept and the outcome is not.
-        found = analyse_session(session, FactStore(session.cache)).findings
-        return self._sorted(session, found).get(path, [])
+
+        def found() -> list[Finding]:
+            # What an editor shows for a moment would only push out what is worth keeping, so
+            # facts are kept and the outcome is not.
+            result = analyse_session(session, FactStore(session.cache))
+            return [one for one in self._kept(session, result.findings) if one.place.path == path]
+
+        return _apart(found)
 
     def _may_become(self, path: str) -> bool:
         """Whether a file that has not been read, or is not there yet, belongs to the check."""
@@ -128,21 +134,37 @@ class _Project:
     @cached_property
     def _by_path(self) -> Mapping[str, list[Finding]]:
         session = self._session
-        found, _ = outcome(session, FactStore(session.cache), analyse_session)
-        return self._sorted(session, found)
 
-    def _sorted(self, session: Session, found: Iterable[Finding]) -> dict[str, list[Finding]]:
-        sources = session.texts.sources
+        def found() -> list[Finding]:
+            return self._kept(
+                session, outcome(session, FactStore(session.cache), analyse_session)[0]
+            )
+
         by_path: dict[str, list[Finding]] = {}
+        for finding in _apart(found):
+            by_path.setdefault(finding.place.path, []).append(finding)
+        return by_path
+
+    def _kept(self, session: Session, found: Iterable[Finding]) -> list[Finding]:
+        """What is to be reported of an outcome in Python files, in report order."""
+        sources = session.texts.sources
         here = [one for one in found if one.place.path in sources]
         kept = reported(session, here)
         if self._inline != "any line":
             silent = set(here).difference(unsuppressed(session, here))
             more = (one for one in unsuppressed(session, here, self._inline) if one in silent)
             kept = sorted([*kept, *more], key=lambda one: one.sort_key)
-        for finding in kept:
-            by_path.setdefault(finding.place.path, []).append(finding)
-        return by_path
+        return kept
+
+
+def _apart(find: Callable[[], list[Finding]]) -> list[Finding]:
+    """Finds in a copy of this process where there can be one.
+
+    A linter takes all that it has built apart before it ends; of a linked project of hundreds
+    of thousands of objects that takes a fifth of the time it took to find anything.
+    """
+    answer = run_apart(lambda: [encode_finding(one) for one in find()]) if can_fork() else None
+    return find() if answer is None else [decode_finding(one) for one in answer]
 
 
 def _lines(text: str) -> str:

@@ -16,7 +16,7 @@ from rltel_lint.config import Config
 from rltel_lint.engine import Input, Result, analyse
 from rltel_lint.extraction.workers import Workers
 from rltel_lint.facts.store import FactStore
-from rltel_lint.forks import can_fork, run_forked
+from rltel_lint.forks import can_fork, run_apart, run_forked
 from rltel_lint.results import encode_finding
 from rltel_lint.rules.catalogue import ALL_RULES
 from rltel_lint.running import share_out
@@ -46,6 +46,13 @@ def test_what_a_child_changes_is_its_own() -> None:
     assert seen == []
 
 
+def test_a_task_apart_leaves_nothing_here(children: list[int]) -> None:
+    seen: list[int] = []
+    assert run_apart(lambda: [seen.append(1) or len(seen), os.getpid()]) == [1, *children]
+    assert seen == []
+    assert_ended(children)
+
+
 @pytest.mark.parametrize(
     "ends",
     [
@@ -58,7 +65,8 @@ def test_what_a_child_changes_is_its_own() -> None:
 )
 def test_a_child_that_fails_is_no_answer(ends: object, children: list[int]) -> None:
     assert run_forked([lambda: 1, ends, lambda: 2]) is None  # type: ignore[list-item]
-    assert len(children) == 2
+    assert run_apart(ends) is None  # type: ignore[arg-type]
+    assert len(children) == 3
     assert_ended(children)
 
 
@@ -152,6 +160,7 @@ def test_a_process_that_cannot_be_started_is_done_without(
         raise OSError("no more processes")
 
     monkeypatch.setattr(os, "fork", refuses)
+    assert run_apart(lambda: 1) is None
     assert told(check(source, 2)) == told(alone)
 
 

@@ -229,6 +229,8 @@ def modules_of(run: Run) -> list[str]:
 
 
 SHOW_MODULES = "print(*sorted(sys.modules), file=sys.stderr)"
+NO_FORKS = "import rltel_lint.forks as forks; forks.can_fork = lambda: False"
+"""A prelude for a run that does everything in its own process, as where none can be forked."""
 
 
 def only(found: Iterable[tuple[str, int, str]], code: str) -> set[tuple[str, int]]:

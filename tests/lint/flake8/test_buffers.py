@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import shutil
+import sys
 from pathlib import Path
+
+import pytest
 
 from tests.lint.flake8.conftest import (
     CLEAN,
+    NO_FORKS,
     SHOW_MODULES,
     Run,
     Write,
@@ -80,6 +85,7 @@ def test_other_line_ends_on_disk_change_nothing(project: Write) -> None:
         root,
         *("-", "--stdin-display-name", "pkg/train.py", "--select", "RLT"),
         stdin=drifted().replace("\n", "\r\n"),
+        prelude=NO_FORKS,
         finale=SHOW_MODULES,
     )
     assert run.lines == [("pkg/train.py", 6, "RLT101")]
@@ -99,3 +105,21 @@ def test_typing_does_not_push_out_what_the_command_has_kept(project: Write) -> N
     for name in ("rl.a", "rl.b"):
         assert len(_lint(root, drifted(name=name)).lines) == 1
     assert (root / ".rltel-cache/results.json").read_bytes() == kept
+
+
+@pytest.mark.parametrize("name", ["pkg/train.py", "-"], ids=["saved", "unsaved"])
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="no process is forked here")
+def test_the_project_is_linked_in_another_process(project: Write, name: str) -> None:
+    root = project({"pkg/train.py": drifted(name="rl.saved")})
+    buffer = ("--stdin-display-name", "pkg/train.py") if name == "-" else ()
+    runs = {}
+    for prelude in ("", NO_FORKS):
+        arguments = (name, *buffer, "--select", "RLT")
+        shutil.rmtree(root / ".rltel-cache", ignore_errors=True)
+        run = run_flake8(root, *arguments, stdin=drifted(), prelude=prelude, finale=SHOW_MODULES)
+        runs[prelude] = run
+        kept = {path.name for path in (root / ".rltel-cache").glob("*.json")}
+        assert len(kept) > 3, "the facts are kept, whoever read them"
+    here = {prelude: "rltel_lint.engine" in modules_of(run) for prelude, run in runs.items()}
+    assert here == {"": False, NO_FORKS: True}
+    assert runs[""].out == runs[NO_FORKS].out != ""

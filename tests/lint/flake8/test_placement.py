@@ -9,6 +9,7 @@ import pytest
 
 from tests.lint.flake8.conftest import (
     CLEAN,
+    NO_FORKS,
     PYPROJECT,
     SHOW_MODULES,
     Write,
@@ -143,12 +144,12 @@ def test_nothing_is_imported_when_no_code_is_selected(
 
 def test_libcst_is_imported_only_for_what_ast_cannot_read(project: Write) -> None:
     root = project(DRIFT)
-    run = run_flake8(root, ".", finale=SHOW_MODULES)
+    run = run_flake8(root, ".", prelude=NO_FORKS, finale=SHOW_MODULES)
     assert run.lines
     assert "rltel_lint.engine" in modules_of(run)
     assert "libcst" not in modules_of(run)
     root = project({**DRIFT, "pkg/newer.py": "later x = 1\n"})
-    run = run_flake8(root, ".", finale=SHOW_MODULES)
+    run = run_flake8(root, ".", prelude=NO_FORKS, finale=SHOW_MODULES)
     assert {"rltel_lint.engine", "libcst"} <= set(modules_of(run))
 
 

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.lint.flake8.conftest import (
+    NO_FORKS,
     ROOT,
     SHOW_MODULES,
     Found,
@@ -42,7 +43,9 @@ def test_workers_of_every_start_method_on_a_tree_that_is_new(
 
 def test_one_process_on_a_tree_that_is_known_links_nothing(tree: Tree, expected: Found) -> None:
     run_flake8(tree.root, "-j1", "--select", "RLT", "pkg/part0")
-    run = run_flake8(tree.root, "-j1", "--select", "RLT", ".", finale=SHOW_MODULES)
+    run = run_flake8(
+        tree.root, "-j1", "--select", "RLT", ".", prelude=NO_FORKS, finale=SHOW_MODULES
+    )
     assert run.found == expected
     imported = modules_of(run)
     assert "rltel_lint.results" in imported
