@@ -117,9 +117,10 @@ class Actors:
         )
 
     def _used(self, module: Module) -> Iterator[Entity]:
-        text = module.facts.plain
-        names = {match[1] for match in _BUILT.finditer(text)}
-        names |= {match[1] for match in _WRAPPED.finditer(text)}
+        names: set[str] = set()
+        for unit in module.facts.units_with_any(("remote", "options")):
+            names.update(_BUILT.findall(unit.plain))
+            names.update(_WRAPPED.findall(unit.plain))
         for name in sorted(names):
             yield from self._class_named(name, module)
 

@@ -55,8 +55,7 @@ def bucket_tables(
     return [
         table
         for name in vocabulary.bucket_tables
-        for module in modules
-        if module.facts.has(name) and name in module.facts.bindings
+        for module in modules.binding(name)
         for table in _tables(name, module, evaluator, span_finder)
     ]
 

@@ -26,7 +26,7 @@ from rltel_lint.project.resolve import (
 
 Words = tuple[str, ...]
 
-_FROM_PACKAGE = re.compile(r"\bfrom\s+\.+\s+import\b")
+_FROM_PACKAGE = re.compile(r"from\s+\.+\s+import\b")
 _NAMED = re.compile(r"\s*(?:as\b|[),;#\\]|$)", re.MULTILINE)
 """What follows a name that may be imported or assigned under another one, not called."""
 _OWN_CLASS = re.compile(r"\bcls\b|\b__class__\b|\btype\(")

@@ -132,8 +132,7 @@ class Categories:
             name: [
                 table
                 for spelled in (name, f"_{name}")
-                for module in self._modules
-                if module.facts.has(spelled) and spelled in module.facts.bindings
+                for module in self._modules.binding(spelled)
                 for table in self._table(spelled, module)
             ]
             for name in names

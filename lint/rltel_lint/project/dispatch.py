@@ -122,14 +122,16 @@ class DispatchFinder:
         pattern = self._pattern(names)
         if pattern is None:
             return
+        words = names.union(self._carrier_words, ("remote", "options"))
+        words |= {call.name for call in self.carriers.by_name}
         for module in self.modules:
             if not self._is_near(module) or self.is_library(module):
                 continue
-            here = self._with_aliases(pattern, module)
-            if module.facts.search(here):
-                for unit in module.facts.all_units():
-                    if unit.search(here):
-                        yield module, unit
+            aliases = self._aliases(module)
+            here = _either(pattern, aliases)
+            for unit in module.facts.units_with_any((words | aliases) & module.facts.words):
+                if unit.search(here):
+                    yield module, unit
 
     @cached_property
     def _near(self) -> tuple[str, ...]:
@@ -173,12 +175,9 @@ class DispatchFinder:
         if by_name:
             yield rf"\.(?:{by_name})\(\s*(?:method_name\s*=\s*)?[^\"'\s]"
 
-    def _with_aliases(self, pattern: re.Pattern[str], module: Module) -> re.Pattern[str]:
+    def _aliases(self, module: Module) -> frozenset[str]:
         known = module.facts.aliases
-        aliases = {alias for word in self._carrier_words for alias in known.get(word, ())}
-        if not aliases:
-            return pattern
-        return re.compile("|".join([pattern.pattern, *(rf"\b{a}\b" for a in sorted(aliases))]))
+        return frozenset(alias for word in self._carrier_words for alias in known.get(word, ()))
 
     # -- what is written ----------------------------------------------------------------
 
@@ -325,3 +324,9 @@ class DispatchFinder:
                 return function
             function = function.outer
         return None
+
+
+def _either(pattern: re.Pattern[str], words: Iterable[str]) -> re.Pattern[str]:
+    """What matches where a pattern does, or one of some words stands."""
+    more = [rf"\b{word}\b" for word in sorted(words)]
+    return re.compile("|".join([pattern.pattern, *more])) if more else pattern

@@ -262,12 +262,11 @@ class GroupFinder:
             self._groups.presets.append(Preset(name, tuple(groups), complete, scope.place(key)))
 
     def _umbrella_set(self, name: str) -> None:
-        for module in self._modules:
-            if module.facts.has(name) and name in module.facts.bindings:
-                at = n.Name((1, 0, 1, 0), name)
-                for value in self._evaluator.elements(at, module) or ():
-                    if value.exact is not None:
-                        self._groups.umbrellas.add(value.exact)
+        for module in self._modules.binding(name):
+            at = n.Name((1, 0, 1, 0), name)
+            for value in self._evaluator.elements(at, module) or ():
+                if value.exact is not None:
+                    self._groups.umbrellas.add(value.exact)
 
 
 __all__ = ["Group", "GroupClass", "GroupFinder", "Groups", "Preset"]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
@@ -19,7 +18,7 @@ from rltel_lint.project.resolve import External, Resolver
 from rltel_lint.project.uses import Use, Uses
 
 _ENVIRON, _GETENV = "os.environ", "os.getenv"
-_SPELLED = re.compile(r"\benviron\b|\bgetenv\b|\bputenv\b")
+_SPELLED = ("environ", "getenv", "putenv")
 _COPIES = ("builtins.dict", "copy.copy", "copy.deepcopy")
 
 
@@ -87,7 +86,7 @@ class ImportReads:
         """Yields the reads that something later shows to be too early, in order of place."""
         found = []
         for module in self._modules:
-            if not self._prefixes or not module.facts.search(_SPELLED):
+            if not self._prefixes or module.facts.words.isdisjoint(_SPELLED):
                 continue
             reads = list(self._reads(module))
             if reads and (module.is_package or self._graph.importer(module) is not None):
@@ -100,8 +99,8 @@ class ImportReads:
     # -- reads --------------------------------------------------------------------------
 
     def _reads(self, module: Module) -> Iterator[_Read]:
-        for unit in module.facts.all_units():
-            if unit.members or not unit.search(_SPELLED):
+        for unit in module.facts.units_with_any(_SPELLED):
+            if unit.members:
                 continue
             scopes = {statement: scope for scope, statement in self._uses.statements(module, unit)}
             for statement in run_at_import(unit.statements):
@@ -240,10 +239,10 @@ class ImportReads:
         """Where functions set variables of telemetry, by name."""
         found: dict[str, list[tuple[Scope, n.Node]]] = {}
         for module in self._modules:
-            if not module.facts.search(_SPELLED):
+            if module.facts.words.isdisjoint(_SPELLED):
                 continue
-            for unit in module.facts.all_units():
-                if unit.members or not unit.search(_SPELLED):
+            for unit in module.facts.units_with_any(_SPELLED):
+                if unit.members:
                     continue
                 for scope, statement in self._uses.statements(module, unit):
                     if isinstance(scope, Function):

@@ -193,7 +193,7 @@ class Lifecycle:
 
     @property
     def _has_setup_hook(self) -> bool:
-        return any(m.facts.has("worker_process_setup_hook") for m in self._modules)
+        return bool(self._modules.mentioning("worker_process_setup_hook"))
 
     def _has_unknown_base(self, cls: Class) -> bool:
         plain = ("builtins.", "abc.", "typing.", "typing_extensions.")

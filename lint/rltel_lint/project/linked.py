@@ -214,11 +214,10 @@ class Project:
         """Efficiency categories whose spans carry no bucket: the library's and the project's."""
         found = set(self.vocabulary.unbucketed_categories)
         for name in self.vocabulary.unbucketed_sets:
-            for module in self.modules:
-                if module.facts.has(name) and name in module.facts.bindings:
-                    at = n.Name((1, 0, 1, 0), name)
-                    for value in self.evaluator.elements(at, module) or ():
-                        found |= set(value.literals)
+            for module in self.modules.binding(name):
+                at = n.Name((1, 0, 1, 0), name)
+                for value in self.evaluator.elements(at, module) or ():
+                    found |= set(value.literals)
         return frozenset(found)
 
     @cached_property

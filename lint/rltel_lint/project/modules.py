@@ -61,6 +61,10 @@ class ModuleTable:
         whole = [self.by_word.get(word, []) for word in _WHOLE.findall(text)]
         return min(whole, key=len) if whole else self.modules.values()
 
+    def binding(self, name: str) -> list[Module]:
+        """Returns the modules that bind a name at their top level."""
+        return [module for module in self.mentioning(name) if name in module.facts.bindings]
+
     def units_mentioning(self, text: str) -> Iterator[tuple[Module, Unit]]:
         """Yields the units whose text has this, as :meth:`mentioning` does."""
         for module in self.mentioning(text):

@@ -267,9 +267,7 @@ class Series:
     def fields(self, recorder: Recorder) -> Iterator[tuple[str, Place]]:
         """Yields the keys of the mappings whose keys a recorder gets as keywords."""
         for name in recorder.fields:
-            for module in self._modules:
-                if not module.facts.has(name) or name not in module.facts.bindings:
-                    continue
+            for module in self._modules.binding(name):
                 for binding in module.bindings_of(name):
                     if isinstance(binding.value, n.Dict):
                         for key, _ in binding.value.items:

@@ -17,6 +17,10 @@ _RECORDED = re.compile(
     r"|\b(?:attributes|attrs|labels|tags)\s*(?::[^=\n]*)?=\s*)\{([^{}]*)\}"
 )
 """A mapping that is recorded with a value, or is named like one."""
+_RECORDING = frozenset(
+    ("set", "record", "add", "observe", "inc", "attributes", "attrs", "labels", "tags")
+)
+"""Of these words one stands in whatever matches."""
 _KEY = re.compile(r"[\"'](\w+)[\"']\s*:")
 
 
@@ -99,9 +103,10 @@ def recorded_keys(project: Project) -> dict[str, set[str]]:
     """The keys of mappings that are recorded with a value, by their letters alone."""
     found: dict[str, set[str]] = {}
     for module in project.modules:
-        for mapping in _RECORDED.findall(module.facts.plain):
-            for key in _KEY.findall(mapping):
-                found.setdefault(folded(key), set()).add(key)
+        for unit in module.facts.units_with_any(_RECORDING & module.facts.words):
+            for mapping in _RECORDED.findall(unit.plain):
+                for key in _KEY.findall(mapping):
+                    found.setdefault(folded(key), set()).add(key)
     return found
 
 

@@ -211,7 +211,7 @@ class EnvironmentNameNeverRead(Rule):
         names = {name for row in rows for name in row.names if _VARIABLE.fullmatch(name)}
         read = {name for name in names if self._is_written(project, name)}
         heads = {name.partition("_")[0] for name in read} - _OF_OTHERS
-        open_prefixes = self._open_prefixes(project, names)
+        open_prefixes = self._open_prefixes(project, names) if names - read else ()
         library = set(project.vocabulary.environment)
         theirs = tuple({"_".join(known.split("_")[:2]) + "_" for known in library})
         seen: set[str] = set()

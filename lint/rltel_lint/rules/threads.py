@@ -177,19 +177,15 @@ def _own_decorators(project: Project) -> dict[Function, list[Function]]:
     found: dict[Function, list[Function]] = {}
     wrapping = {
         name
-        for module in project.modules
-        if module.facts.has("wraps") and not project.carriers.is_library(module)
-        for unit in module.facts.all_units()
-        if unit.has("wraps")
+        for module, unit in project.modules.units_mentioning("wraps")
+        if not project.carriers.is_library(module)
         for name in unit.binds
     }
     if not wrapping:
         return found
     pattern = re.compile(rf"@(?:\w+\.)*(?:{'|'.join(map(re.escape, sorted(wrapping)))})\b")
     for module in project.modules:
-        if not module.facts.search(pattern):
-            continue
-        for unit in module.facts.all_units():
+        for unit in module.facts.units_with_any(wrapping & module.facts.words):
             if not unit.search(pattern):
                 continue
             for function in project.carriers.classes.functions_in(module, unit):

@@ -333,9 +333,7 @@ class DeclarationFinder:
     def _maps(
         self, name: str, prefixes: tuple[str, ...], declared: Declared
     ) -> Iterator[MetricField]:
-        for module in self._modules:
-            if not module.facts.has(name):
-                continue
+        for module in self._modules.mentioning(name):
             holders: list[Scope] = [module] if name in module.facts.bindings else []
             for unit in module.facts.units:
                 if any(name in member.binds for member in unit.members):
