@@ -154,14 +154,8 @@ class Evaluations:
         for statement in inside:
             for _, target in self._flow.steps_in(statement, function, self._to_productive):
                 way = self._flow.path(target, goals, self._to_productive)
-                if way is None:
-                    continue
-                goal = target
-                if way:
-                    last, written = way[-1]
-                    steps = self._flow.steps(last, self._to_productive)
-                    goal = next(t for one, t in steps if one is written and t in goals)
-                return self._productive[goal]
+                if way is not None:
+                    return self._productive[way.goal]
         return None
 
 

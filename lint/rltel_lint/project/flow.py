@@ -7,13 +7,14 @@ whose names can lead to a goal by their text are lowered, so that asking costs l
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
 
 from rltel_lint.facts import nodes as n
 from rltel_lint.project.binding import init_of
 from rltel_lint.project.calls import CallFinder, CallSite
 from rltel_lint.project.invocations import Invocations
 from rltel_lint.project.leading import CallText, Leading, Leads
-from rltel_lint.project.model import Class, Function, Module, Scope
+from rltel_lint.project.model import Binding, Class, Function, Module, Scope
 from rltel_lint.project.modules import ModuleTable
 from rltel_lint.project.resolve import External, Resolver
 from rltel_lint.project.uses import Uses
@@ -23,6 +24,19 @@ _DEPTH = 4
 
 Step = tuple[n.Expr, Function]
 """What is written (a call, or a function passed on), and the function that it runs."""
+
+
+@dataclass(frozen=True, eq=False)
+class Way:
+    """How a function gets to another one.
+
+    Attributes:
+        goal: Where it ends.
+        calls: The functions before that, and what they call or pass on; none at the goal itself.
+    """
+
+    goal: Function
+    calls: tuple[tuple[Function, n.Expr], ...] = ()
 
 
 class Flow:
@@ -51,9 +65,10 @@ class Flow:
         self._is_library = is_library
         self.text = CallText(modules, is_library)
         self._uses = Uses(modules, resolver, finder)
-        self._steps: dict[tuple[Function, int], list[Step]] = {}
+        self._steps: dict[tuple[Function, int, int], list[Step]] = {}
         self._leading: dict[int, Leads] = {}  # kept, so that no id is used twice
         self._calls: dict[n.Stmt, list[n.Call]] = {}
+        self._held: dict[tuple[Function, str], frozenset[str]] = {}
 
     # -- direct uses --------------------------------------------------------------------
 
@@ -110,35 +125,38 @@ class Flow:
         owners = {g.owner.name for g in goals if g.name == "__init__" and g.owner is not None}
         return Leading(self.text, {goal.name for goal in goals}, {*words, *owners}, depth)
 
-    def steps(self, function: Function, leading: Leads) -> list[Step]:
+    def steps(self, function: Function, leading: Leads, calls: int = _DEPTH) -> list[Step]:
         """Returns what a function calls, or passes on to be called, in its own process.
 
         Args:
             function: The function.
             leading: Names of interest; a call that is certainly spelled otherwise is left out.
+            calls: How many calls a goal may be further on.
         """
-        key = (function, id(leading))
+        key = (function, id(leading), calls)
         known = self._steps.get(key)
         if known is None:
             self._leading[id(leading)] = leading
             known = self._steps[key] = []
             for statement in function.paths:
                 if not isinstance(statement, (n.FunctionDef, n.ClassDef)):
-                    known += self.steps_in(statement, function, leading)
+                    known += self.steps_in(statement, function, leading, calls)
         return known
 
-    def steps_in(self, statement: n.Stmt, scope: Scope, leading: Leads) -> Iterator[Step]:
+    def steps_in(
+        self, statement: n.Stmt, scope: Scope, leading: Leads, calls: int = _DEPTH
+    ) -> Iterator[Step]:
         """Yields the steps that one statement takes itself."""
         for node in self.calls_in(statement):
             func = node.func
             if isinstance(func, n.Attribute) and func.attr in {"remote", "options"}:
                 continue  # another process
-            if self._may_lead(func, scope, leading):
+            if self._may_lead(func, scope, leading, calls):
                 for target in self._finder.called(CallSite(node, scope, statement)):
                     yield from self._into(node, target)
             for arg in node.args:
                 if isinstance(arg.value, (n.Name, n.Attribute)):
-                    if self._may_lead(arg.value, scope, leading):
+                    if self._may_lead(arg.value, scope, leading, calls):
                         for entity in self._resolver.of(arg.value, scope):
                             if isinstance(entity, Function):
                                 yield arg.value, entity
@@ -152,15 +170,35 @@ class Flow:
             ]
         return known
 
-    def _may_lead(self, func: n.Expr, scope: Scope, leading: Leads) -> bool:
+    def _may_lead(self, func: n.Expr, scope: Scope, leading: Leads, calls: int) -> bool:
         word = _last(func)
-        if not word or word in leading:
+        if not word or self._is_spelled(word, scope, leading, calls):
             return True
-        if scope.module.facts.originals.get(word) in leading:
-            return True
-        if isinstance(func, n.Name) and isinstance(scope, Function):
-            return bool(scope.bindings_of(word))  # a local variable may be any function
-        return False
+        if not isinstance(func, n.Name) or not isinstance(scope, Function):
+            return False
+        if scope.owner is not None and word in (one.name for one in scope.node.params.items[:1]):
+            return True  # ``cls`` may be called
+        held = self._held_by(word, scope)
+        return any(self._is_spelled(one, scope, leading, calls) for one in held)
+
+    @staticmethod
+    def _is_spelled(word: str, scope: Scope, leading: Leads, calls: int) -> bool:
+        """Whether a name, or what the module imports under it, leads to a goal."""
+        original = scope.module.facts.originals.get(word, word)
+        return leading.reaches(word, calls) or leading.reaches(original, calls)
+
+    def _held_by(self, name: str, function: Function) -> frozenset[str]:
+        """The names in all that is assigned to a local variable, and to variables in that."""
+        known = self._held.get((function, name))
+        if known is None:
+            found, todo = {name}, [name]
+            while todo:
+                for binding in function.bindings_of(todo.pop()):
+                    words = {_word(node) for value in _given(binding) for node in n.walk(value)}
+                    todo += words - found
+                    found |= words
+            known = self._held[function, name] = frozenset(found)
+        return known
 
     def _into(self, call: n.Call, target: Function | Class) -> Iterator[Step]:
         if isinstance(target, Function):
@@ -176,33 +214,47 @@ class Flow:
         goals: frozenset[Function],
         leading: Leads,
         depth: int = _DEPTH,
-    ) -> list[tuple[Function, n.Expr]] | None:
-        """Returns the calls from a function to the nearest goal, ``None`` if there is no way.
+    ) -> Way | None:
+        """Returns the way from a function to the nearest goal, ``None`` if there is none.
 
         Args:
-            start: Where to start; ``[]`` is returned when it is a goal itself.
+            start: Where to start; it may be a goal itself.
             goals: Where to get to.
             leading: What :meth:`leading` returned for the goals.
             depth: How many calls to follow at most.
         """
-        level: list[tuple[Function, list[tuple[Function, n.Expr]]]] = [(start, [])]
-        seen = {start}
+        level, seen = [Way(start)], {start}
         for left in range(depth, -1, -1):
             above = []
-            for function, way in level:
+            for way in level:
+                function = way.goal
                 if function in goals:
                     return way
-                if leading.get(function.name, depth + 1) > left:
+                if not left or not leading.reaches(function.name, left):
                     continue
-                for written, target in self.steps(function, leading):
+                for written, target in self.steps(function, leading, left - 1):
                     if target not in seen and not self._is_library(target.module):
                         seen.add(target)
-                        above.append((target, [*way, (function, written)]))
+                        above.append(Way(target, (*way.calls, (function, written))))
             level = above
         return None
+
+
+def _given(binding: Binding) -> Iterator[n.Expr]:
+    """What a local variable may take a function from."""
+    node = binding.node
+    if isinstance(node, n.Parameter):
+        yield from (part for part in (node.default,) if part is not None)
+    yield from (part for part in (binding.value, binding.element_of) if part is not None)
 
 
 def _last(node: n.Node) -> str:
     if isinstance(node, n.Attribute):
         return node.attr
     return node.id if isinstance(node, n.Name) else ""
+
+
+def _word(node: n.Node) -> str:
+    if isinstance(node, n.Const) and isinstance(node.value, str):
+        return node.value  # ``getattr(module, "name")``
+    return _last(node)

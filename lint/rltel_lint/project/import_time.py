@@ -110,9 +110,9 @@ class StartsAtImport:
                 if written is call
                 else None
             )
-            if way is None or not all(isinstance(step, n.Call) for _, step in way):
+            if way is None or not all(isinstance(step, n.Call) for _, step in way.calls):
                 continue
-            place = way[0][0].place(way[0][1]) if way else inside[target]
+            place = way.calls[0][0].place(way.calls[0][1]) if way.calls else inside[target]
             yield Started(module, call, target.label, False, place)
             return
 

@@ -212,7 +212,7 @@ class Kills:
                 continue
             for node in self._flow.calls_in(statement):
                 if node.at < site.call.at and not _of_another(node, site, function):
-                    if self._flushes(node, function, names):
+                    if self._flushes(node, names):
                         return True
             if statement.at < site.call.at:
                 for written, target in self._flow.steps_in(statement, function, leading):
@@ -220,7 +220,17 @@ class Kills:
                         return True
         return False
 
-    def _flushes(self, call: n.Call, scope: Scope, names: frozenset[str]) -> bool:
+    @cached_property
+    def _flush_calls(self) -> frozenset[n.Call]:
+        """The calls of functions that have an actor deliver what it recorded."""
+        known = self._known.actor_flushers
+        return frozenset(
+            site.call
+            for site in self._finder.named([one.words for one in known])
+            if self._flow.means(site.call.func, site.scope, known) is not None
+        )
+
+    def _flushes(self, call: n.Call, names: frozenset[str]) -> bool:
         func = call.func
         if isinstance(func, n.Attribute) and func.attr == "remote":
             base = func.base
@@ -228,7 +238,7 @@ class Kills:
                 base = base.func.base
             if isinstance(base, n.Attribute) and base.attr in names:
                 return True
-        if self._flow.means(func, scope, self._known.actor_flushers) is not None:
+        if call in self._flush_calls:
             return True
         return any(
             isinstance(arg.value, n.Const) and arg.value.value in names for arg in call.args
@@ -252,7 +262,7 @@ class Kills:
         for statement in function.paths:
             if not isinstance(statement, (n.FunctionDef, n.ClassDef)):
                 for node in self._flow.calls_in(statement):
-                    if self._flushes(node, function, names):
+                    if self._flushes(node, names):
                         return True
         return depth > 0 and any(
             self._leads_to_flush(target, names, depth - 1, seen)

@@ -124,24 +124,18 @@ class Leading:
             self._known = self._depth
 
     def __contains__(self, name: object) -> bool:
-        return isinstance(name, str) and self._reaches(name, self._depth)
+        return isinstance(name, str) and self.reaches(name, self._depth)
 
-    def get(self, name: str, default: int) -> int:
-        """Returns the least number of calls from a name, the default if it leads nowhere."""
-        for calls in range(self._depth + 1):
-            if self._reaches(name, calls):
-                return calls
-        return default
-
-    def _reaches(self, name: str, calls: int) -> bool:
+    def reaches(self, name: str, calls: int) -> bool:
+        """Whether a goal may be so many calls from a name, or fewer."""
         near = self._near.get(name)
         if near is not None or calls <= self._known:
             return near is not None and near <= calls
         known = self._reached.get((name, calls))
         if known is None:
             self._reached[name, calls] = False
-            known = self._reached[name, calls] = self._reaches(name, calls - 1) or any(
-                self._reaches(called, calls - 1)
+            known = self._reached[name, calls] = self.reaches(name, calls - 1) or any(
+                self.reaches(called, calls - 1)
                 for called in self._text.called_by(name)
                 if called != "__init__"  # a constructor is called by the name of its class
             )
@@ -163,11 +157,9 @@ class EitherLeading:
     def __contains__(self, name: object) -> bool:
         return name in self._names or any(name in one for one in self._several)
 
-    def get(self, name: str, default: int) -> int:
-        """Returns the least number of calls from a name, the default if it leads nowhere."""
-        if name in self._names:
-            return 0
-        return min((one.get(name, default) for one in self._several), default=default)
+    def reaches(self, name: str, calls: int) -> bool:
+        """Whether a goal may be so many calls from a name, or fewer."""
+        return name in self._names or any(one.reaches(name, calls) for one in self._several)
 
 
 Leads = Leading | EitherLeading

@@ -226,11 +226,8 @@ class Lifecycle:
                 return self._opening[method]
         for method in self.methods_leading(cls, self._to_span):
             way = self.flow.path(method, goals, self._to_span, _HOPS)
-            if way:
-                last, written = way[-1]
-                for one, target in self.flow.steps(last, self._to_span):
-                    if one is written and target in goals:
-                        return self._opening[target]
+            if way is not None:
+                return self._opening[way.goal]
         return None
 
     # -- entry points -------------------------------------------------------------------
@@ -325,17 +322,8 @@ class Lifecycle:
 
     def loop_of(self, entry: Entry) -> SpanSite | None:
         """Returns a span of the instrumented loop that an entry point runs."""
-        goals = frozenset(self.loops)
-        way = self.flow.path(entry.function, goals, self._to_loop)
-        if way is None:
-            return None
-        function = entry.function
-        if way:
-            last, written = way[-1]
-            function = next(
-                t for w, t in self.flow.steps(last, self._to_loop) if w is written and t in goals
-            )
-        return self.loops[function]
+        way = self.flow.path(entry.function, frozenset(self.loops), self._to_loop)
+        return self.loops[way.goal] if way is not None else None
 
 
 def _functions(uses: Iterable[tuple[Scope, n.Stmt, n.Expr]]) -> frozenset[Function]:

@@ -178,15 +178,9 @@ class Threads:
         way = self._flow.path(function, goals, leading, _HOPS)
         if way is None:
             return None
-        on_the_way = {function, *(one for one, _ in way)}
-        goal = function
-        if way:
-            last, written = way[-1]
-            steps = self._flow.steps(last, leading)
-            goal = next(t for one, t in steps if one is written and t in goals)
-        if any(self._reattaches(one) for one in (*on_the_way, goal)):
+        if any(self._reattaches(one) for one in (*(one for one, _ in way.calls), way.goal)):
             return None
-        return self._opening[goal]
+        return self._opening[way.goal]
 
     @cached_property
     def _leading(self) -> Leading:
