@@ -13,7 +13,7 @@ import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, fields
 from operator import attrgetter
-from typing import Literal
+from typing import Any, Literal
 
 Span = tuple[int, int, int, int]
 _HOLDS_NODES = re.compile(r"\b(?:Expr|Stmt|Arg|Parameters?|Handler|WithItem|Case)\b")
@@ -432,43 +432,64 @@ class OtherStmt(Stmt):
     deletes: bool = False
 
 
-_Getter = Callable[[Node], tuple[object, ...]]
-_GETTERS: dict[type, _Getter] = {}
+_Nodes = list[Node] | tuple[Node, ...]
+_Reader = Callable[[Any], _Nodes]
 
 
-def _getter(kind: type) -> _Getter:
-    """Gets the fields of a node that can hold other nodes."""
+def _reader(kind: type[Node], *, blocks: bool) -> _Reader | None:
+    """Gets the nodes directly inside a node of this kind; ``None`` where there never are any.
+
+    Args:
+        kind: The class.
+        blocks: Whether blocks of statements count.
+    """
+    types = {one.name: str(one.type) for one in fields(kind) if one.init and one.name != "name_at"}
     names = [
-        one.name
-        for one in fields(kind)
-        if one.init and one.name != "name_at" and _HOLDS_NODES.search(str(one.type))
+        name
+        for name, type_ in types.items()
+        if _HOLDS_NODES.search(type_) and (blocks or "Stmt" not in type_)
     ]
     if not names:
-        return lambda _: ()
-    get = attrgetter(*names)
-    return get if len(names) > 1 else lambda node: (get(node),)
+        return None
+    get: Callable[[Any], Any] = attrgetter(*names)
+    if all(types[name] in {"Expr", "Parameters"} for name in names):
+        return get if len(names) > 1 else lambda node: (get(node),)
+    if len(names) == 1:
+        return lambda node: _flat((get(node),))
+    return lambda node: _flat(get(node))
 
 
-def child_nodes(node: Node) -> list[Node]:
-    """Returns the nodes directly inside a node, in source order of its fields."""
-    get = _GETTERS.get(type(node))
-    if get is None:
-        get = _GETTERS[type(node)] = _getter(type(node))
+def _flat(values: tuple[object, ...]) -> list[Node]:
+    """The nodes among values, and in the tuples among them."""
     found: list[Node] = []
-    for value in get(node):
+    for value in values:
         if isinstance(value, Node):
             found.append(value)
         elif value.__class__ is tuple:
-            _add_nodes(value, found)
+            found += _flat(value)
     return found
 
 
-def _add_nodes(values: tuple[object, ...], into: list[Node]) -> None:
-    for value in values:
-        if isinstance(value, Node):
-            into.append(value)
-        elif isinstance(value, tuple):
-            _add_nodes(value, into)
+class _Readers(dict[type[Node], "_Reader | None"]):
+    """The reader for each kind of node, made when it is first asked for."""
+
+    def __init__(self, *, blocks: bool) -> None:
+        self._blocks = blocks
+        self[Call] = lambda call: (call.func, *call.args)
+
+    def __missing__(self, kind: type[Node]) -> _Reader | None:
+        found = self[kind] = _reader(kind, blocks=self._blocks)
+        return found
+
+
+_CHILDREN = _Readers(blocks=True)
+_PARTS = _Readers(blocks=False)
+
+
+def child_nodes(node: Node) -> _Nodes:
+    """Returns the nodes directly inside a node, in source order of its fields."""
+    read = _CHILDREN[node.__class__]
+    return () if read is None else read(node)
 
 
 def walk(node: Node, *, into_functions: bool = True) -> Iterator[Node]:
@@ -482,11 +503,13 @@ def walk(node: Node, *, into_functions: bool = True) -> Iterator[Node]:
     while stack:
         node = stack.pop()
         yield node
-        children = child_nodes(node)
+        read = _CHILDREN[node.__class__]
+        if read is None:
+            continue
+        children = read(node)
         if not into_functions:
             children = [c for c in children if not isinstance(c, (FunctionDef, ClassDef, Lambda))]
-        children.reverse()
-        stack += children
+        stack += children[::-1]
 
 
 def own_nodes(statement: Stmt) -> tuple[Node, ...]:
@@ -494,28 +517,30 @@ def own_nodes(statement: Stmt) -> tuple[Node, ...]:
 
     Of a nested definition only its decorators, defaults and bases are seen.
     """
-    if statement.own is None:
-        statement.own = tuple(_own_nodes(statement))
-    return statement.own
+    own = statement.own
+    if own is None:
+        own = statement.own = tuple(_own_nodes(statement))
+    return own
 
 
-def _own_nodes(statement: Stmt) -> Iterator[Node]:
+def _own_nodes(statement: Stmt) -> list[Node]:
+    outside: list[Node] | None = None
     if isinstance(statement, FunctionDef):
-        for decorator in statement.decorators:
-            yield from walk(decorator)
-        for param in statement.params.items:
-            if param.default is not None:
-                yield from walk(param.default)
-        return
-    if isinstance(statement, ClassDef):
-        for part in (*statement.decorators, *statement.bases):
-            yield from walk(part)
-        return
+        outside = [*statement.decorators]
+        outside += [item.default for item in statement.params.items if item.default is not None]
+    elif isinstance(statement, ClassDef):
+        outside = [*statement.decorators, *statement.bases]
+    if outside is not None:
+        return [node for part in outside for node in walk(part)]
+    found: list[Node] = []
     stack: list[Node] = [statement]
     while stack:
         node = stack.pop()
-        yield node
-        stack += [child for child in child_nodes(node) if not isinstance(child, Stmt)]
+        found.append(node)
+        read = _PARTS[node.__class__]
+        if read is not None:
+            stack += read(node)
+    return found
 
 
 def yields(body: tuple[Stmt, ...]) -> bool:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING
@@ -90,8 +90,14 @@ class Module(Scope):
         if known is None:
             known = self._bindings[name] = []
             for unit in self.facts.bindings.get(name, ()):
-                known += [binding for bound, binding in bound_in(unit.statements) if bound == name]
+                bound = bound_in(unit.statements, passing=self.has_walrus)
+                known += [binding for one, binding in bound if one == name]
         return known
+
+    @cached_property
+    def has_walrus(self) -> bool:
+        """Whether an expression of the file may bind a name."""
+        return ":=" in self.facts.text
 
     def star_imports(self) -> list[n.Import]:
         """Returns the ``from x import *`` statements at module level."""
@@ -170,7 +176,8 @@ class Class(Scope):
                 for unit in self.unit.members:
                     if name in unit.binds:
                         statements += unit.statements
-            known += [binding for bound, binding in bound_in(statements) if bound == name]
+            bound = bound_in(statements, passing=self.module.has_walrus)
+            known += [binding for one, binding in bound if one == name]
         return known
 
     def bases_args(self) -> Iterator[n.Expr]:
@@ -241,8 +248,10 @@ class Function(Scope):
         found: dict[str, list[Binding]] = {}
         for param in self.node.params.items:
             found.setdefault(param.name, []).append(Binding(param))
-        for name, binding in bound_in(self.node.body):
-            found.setdefault(name, []).append(binding)
+        passing = self.module.has_walrus
+        for statement in self.paths:
+            for name, binding in bound_by_header(statement, passing=passing):
+                found.setdefault(name, []).append(binding)
         for name in self._elsewhere:
             found.pop(name, None)
         return found
@@ -290,25 +299,29 @@ def _collect_paths(block: tuple[n.Stmt, ...], outer: Path, into: dict[n.Stmt, Pa
             _collect_paths(inner, path, into)
 
 
-def bound_in(statements: tuple[n.Stmt, ...] | list[n.Stmt]) -> Iterator[tuple[str, Binding]]:
-    """Yields every name that the statements bind in their own scope, with how."""
+def bound_in(
+    statements: Iterable[n.Stmt], *, passing: bool = True
+) -> Iterator[tuple[str, Binding]]:
+    """Yields every name that the statements bind in their own scope, with how.
+
+    Args:
+        statements: A block.
+        passing: Whether expressions may bind names as well.
+    """
     for statement in statements:
-        yield from bound_by_header(statement)
+        yield from bound_by_header(statement, passing=passing)
         for block in n.blocks(statement):
-            yield from bound_in(block)
+            yield from bound_in(block, passing=passing)
 
 
-def bound_by_header(statement: n.Stmt) -> Iterator[tuple[str, Binding]]:
-    """Yields what a statement binds itself, without the statements inside it."""
+def bound_by_header(statement: n.Stmt, *, passing: bool = True) -> Iterable[tuple[str, Binding]]:
+    """Returns what a statement binds itself, without the statements inside it."""
     if isinstance(statement, (n.FunctionDef, n.ClassDef)):
-        yield statement.name, Binding(statement)
-        return
+        return [(statement.name, Binding(statement))]
     if isinstance(statement, n.Import):
-        for _, bound in statement.names:
-            yield bound, Binding(statement)
-        return
-    yield from bound_surely(statement)
-    yield from bound_in_passing(statement)
+        return [(bound, Binding(statement)) for _, bound in statement.names]
+    sure = bound_surely(statement) if isinstance(statement, _BINDING) else ()
+    return (*sure, *bound_in_passing(statement)) if passing else sure
 
 
 def bound_in_passing(statement: n.Stmt) -> Iterator[tuple[str, Binding]]:
@@ -316,6 +329,9 @@ def bound_in_passing(statement: n.Stmt) -> Iterator[tuple[str, Binding]]:
     for node in n.own_nodes(statement):
         if isinstance(node, n.NamedExpr) and isinstance(node.target, n.Name):
             yield node.target.id, Binding(statement, value=node.value)
+
+
+_BINDING = (n.Assign, n.AugAssign, n.For, n.With, n.Try, n.Match)
 
 
 def bound_surely(statement: n.Stmt) -> Iterator[tuple[str, Binding]]:
