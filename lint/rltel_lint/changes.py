@@ -7,7 +7,7 @@ known in :mod:`rltel_lint.fixes` alone. A request names places, never offsets.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import astuple, dataclass, fields
+from dataclasses import dataclass, fields
 from typing import Any, TypeAlias
 
 from rltel_lint.findings import Place
@@ -246,7 +246,7 @@ def decode_change(values: Sequence[Any]) -> Change:
 
 
 def _plain(value: Any) -> Any:
-    return list(astuple(value)) if isinstance(value, Place) else value
+    return list(value) if isinstance(value, Place) else value
 
 
 def _frozen(value: Any) -> Any:

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from rltel_lint.codes import READ_PROBLEM
 from rltel_lint.errors import UserError
@@ -23,8 +22,7 @@ if TYPE_CHECKING:
     from rltel_lint.baseline import Baseline
 
 
-@dataclass(frozen=True)
-class Presentation:
+class Presentation(NamedTuple):
     """How a check is reported.
 
     Attributes:

@@ -6,6 +6,7 @@ Exit codes: 0 clean, 1 findings, 2 wrong usage, wrong configuration or an intern
 
 from __future__ import annotations
 
+import gc
 import os
 import sys
 from collections.abc import Sequence
@@ -47,8 +48,10 @@ def run() -> None:
     """Runs the command as a process of its own, and ends the process.
 
     It ends at once: taking a project of hundreds of thousands of objects apart, one by one,
-    would take a tenth of the time of the run.
+    would take a tenth of the time of the run. Nor is anything looked for that could be freed: of
+    what is imported nothing can, and of one project little.
     """
+    gc.disable()
     code = main()
     if os.environ.get("RLTEL_LINT_DEBUG") == "1":
         sys.exit(code)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import time
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
@@ -304,6 +305,7 @@ def init(**options: Any) -> None:
     """
     from rltel_lint.generate.command import begin
 
+    gc.enable()  # each vocabulary that is tried leaves a project behind
     session = _open(options)
     said = begin(session, _store(session))
     write_report("".join(f"{line}\n" for line in said.report))
@@ -336,6 +338,7 @@ def _fix(session: Session, only: PathFilter, *, unsafe: bool, write: bool) -> Fi
     from rltel_lint.fixes.session import fix_session
     from rltel_lint.outcome import reported
 
+    gc.enable()  # each pass leaves a project behind
     fixed = fix_session(
         session,
         lambda changed: reported(changed, _outcome(changed)[0]),

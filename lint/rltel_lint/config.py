@@ -167,7 +167,7 @@ def _shown(path: Path, root: Path) -> str:
 
 def _read(path: Path, shown: str) -> str:
     try:
-        return path.read_bytes().decode("utf-8-sig")
+        return path.read_bytes().decode().removeprefix("\ufeff")
     except UnicodeDecodeError as error:
         raise ConfigError(f"{shown}: is not UTF-8; save it as UTF-8") from error
     except OSError as error:

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from rltel_lint.facts.store import text_key
 
@@ -59,8 +58,7 @@ class Contents(Mapping[str, str]):
         return "" if isinstance(read, ReadProblem) else read.text
 
 
-@dataclass(frozen=True)
-class Texts:
+class Texts(NamedTuple):
     """The contents of a project's files.
 
     Attributes:

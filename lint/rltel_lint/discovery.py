@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING
+from types import MappingProxyType
+from typing import TYPE_CHECKING, NamedTuple
 
 from rltel_lint.codes import READ_PROBLEM, READ_PROBLEM_NAME
 from rltel_lint.config import Config
@@ -52,10 +52,10 @@ DEFAULT_DASHBOARDS = ("**/dashboards/**/*.json",)
 DOCUMENT_SUFFIXES = (".md", ".markdown", ".mdx", ".rst")
 DASHBOARD_SUFFIXES = (".json", ".yaml", ".yml")
 CONFIG_SUFFIXES = (".yaml", ".yml", ".toml")
+_DOCUMENTS = (*DOCUMENT_SUFFIXES, *DASHBOARD_SUFFIXES, *CONFIG_SUFFIXES)
 
 
-@dataclass(frozen=True)
-class Files:
+class Files(NamedTuple):
     """Paths relative to the project root with ``/``, sorted.
 
     Attributes:
@@ -68,7 +68,7 @@ class Files:
     sources: tuple[str, ...]
     documents: tuple[str, ...]
     notes: tuple[str, ...] = ()
-    statuses: Mapping[str, str] = field(default_factory=dict)
+    statuses: Mapping[str, str] = MappingProxyType({})
 
 
 def find_files(root: Path, config: Config) -> Files:
@@ -95,7 +95,9 @@ def find_files(root: Path, config: Config) -> Files:
             chosen = source.match(path)
         else:
             lower = path.lower()
-            chosen = any(lower.endswith(ends) and globs.match(path) for ends, globs in kinds)
+            chosen = lower.endswith(_DOCUMENTS) and any(
+                lower.endswith(ends) and globs.match(path) for ends, globs in kinds
+            )
         return chosen and not exclude.match(path)
 
     listing = list_files(os.path.realpath(root), wanted, exclude)

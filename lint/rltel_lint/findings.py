@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
 if TYPE_CHECKING:
     from rltel_lint.remedies import Fix
@@ -11,8 +11,7 @@ if TYPE_CHECKING:
 Severity = Literal["error", "warning"]
 
 
-@dataclass(frozen=True, order=True)
-class Place:
+class Place(NamedTuple):
     """A range in a file of the project.
 
     Attributes:
@@ -33,8 +32,7 @@ class Place:
         return f"{self.path}:{self.line}"
 
 
-@dataclass(frozen=True)
-class Related:
+class Related(NamedTuple):
     """Another place that a finding speaks of, and what is there."""
 
     place: Place

@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
     from rltel_lint.project.linked import Project
 
 
-@dataclass(frozen=True)
-class _Sites:
+class _Sites(NamedTuple):
     """One kind of thing that rules inspect.
 
     Attributes:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import stat
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from rltel_lint.globs import Globs
 
@@ -16,8 +16,7 @@ _Seen = tuple[str, str, os.stat_result]
 """A path relative to the root, the same with the folder's links resolved, and what is there."""
 
 
-@dataclass(frozen=True)
-class Listing:
+class Listing(NamedTuple):
     """Files below a folder.
 
     Attributes:

@@ -6,10 +6,10 @@ The command and the flake8 plugin both go this way, so that they report the same
 from __future__ import annotations
 
 import gc
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING
+from dataclasses import replace
+from typing import TYPE_CHECKING, NamedTuple
 
 from rltel_lint.facts.store import FactStore
 from rltel_lint.findings import Finding
@@ -25,8 +25,7 @@ Outcome = tuple[Iterable[Finding], Mapping[str, int]]
 """Findings before suppression, and how much of what was looked at."""
 
 
-@dataclass(frozen=True)
-class Judged:
+class Judged(NamedTuple):
     """The findings of a run, with the baseline taken into account.
 
     Attributes:
@@ -36,7 +35,7 @@ class Judged:
     """
 
     findings: list[Finding]
-    held: list[Finding] = field(default_factory=list)
+    held: Sequence[Finding] = ()
     baseline: Baseline | None = None
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -114,7 +113,7 @@ class _Project:
         problems = tuple(one for one in texts.problems if one.place.path != path)
         texts = Texts({**texts.sources, path: text}, texts.documents, problems)
         # flake8 reads a buffer in one process: there is a CPU to spare.
-        session = replace(session, texts=texts, workers=Workers(0))
+        session = session._replace(texts=texts, workers=Workers(0))
 
         def found() -> list[Finding]:
             # What an editor shows for a moment would only push out what is worth keeping, so

@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, overload
+from typing import TYPE_CHECKING, Any, NamedTuple, overload
 
 if TYPE_CHECKING:
     from rltel_lint.changes import Change, Edit
 
 
-@dataclass(frozen=True)
-class Fix:
+class Fix(NamedTuple):
     """A remedy that can be carried out by the machine.
 
     Attributes:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import astuple
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -104,8 +103,8 @@ def _read(path: Path) -> str:
 
 def encode_finding(finding: Finding) -> list[Any]:
     """Returns a finding as JSON values."""
-    related = [[astuple(one.place), one.message] for one in finding.related]
-    place = astuple(finding.place)
+    related = [[tuple(one.place), one.message] for one in finding.related]
+    place = tuple(finding.place)
     fix = None
     if finding.fix is not None:
         from rltel_lint.changes import encode_fix

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
+from typing import NamedTuple
 
 from rltel_lint.codes import check_codes
 from rltel_lint.config import Config, find_root, load_config
@@ -20,8 +20,7 @@ CACHE_FOLDER = ".rltel-cache"
 """Where facts are kept between runs, in the project root."""
 
 
-@dataclass(frozen=True)
-class Options:
+class Options(NamedTuple):
     """What the command line says of the project and of the rules.
 
     Attributes:
@@ -55,8 +54,7 @@ class Options:
     ray_address: str | None = None
 
 
-@dataclass(frozen=True)
-class Session:
+class Session(NamedTuple):
     """A project, read and ready to be analysed.
 
     Attributes:
@@ -75,7 +73,7 @@ class Session:
     cache: Path | None = None
     notes: tuple[str, ...] = ()
     baseline: Path | None = None
-    workers: Workers = field(default_factory=Workers)
+    workers: Workers = Workers()
 
     @property
     def base(self) -> str:

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal, Protocol
+from typing import TYPE_CHECKING, Literal, NamedTuple, Protocol
 
 if TYPE_CHECKING:  # a run with nothing new imports no reader of files
     from rltel_lint.extraction.chunks import Chunk, Extracted
@@ -13,8 +12,7 @@ if TYPE_CHECKING:  # a run with nothing new imports no reader of files
 Place = Literal["local", "ray"]
 
 
-@dataclass(frozen=True)
-class Workers:
+class Workers(NamedTuple):
     """What the options say of extraction in parallel.
 
     Attributes:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import astuple
 from typing import Any
 
 from rltel_lint.facts.entries import CodeFence, DataValue, DocumentEntry, DocumentFacts, Mention
@@ -59,4 +58,4 @@ def decode_document(path: str, values: list[Any]) -> DocumentFacts:
 
 
 def _at(place: Place) -> tuple[Any, ...]:
-    return astuple(place)[1:]
+    return place[1:]

@@ -111,7 +111,7 @@ def with_edits(findings: Iterable[Finding], texts: Mapping[str, str]) -> list[Fi
     for finding in findings:
         if finding.fix is not None:
             try:
-                fix: Fix | None = replace(finding.fix, edits=planner.edits(finding.fix))
+                fix: Fix | None = finding.fix._replace(edits=planner.edits(finding.fix))
             except NotApplicable:
                 fix = None
             finding = replace(finding, fix=fix)  # noqa: PLW2901

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from rltel_lint.findings import Finding
 from rltel_lint.fixes.diff import unified_diff
@@ -91,10 +91,8 @@ def _counted(number: int, noun: str) -> str:
 
 def _with_texts(session: Session, texts: Mapping[str, str]) -> Session:
     known = session.texts
-    return replace(
-        session,
-        texts=replace(
-            known,
+    return session._replace(
+        texts=known._replace(
             sources={path: texts[path] for path in known.sources},
             documents={path: texts[path] for path in known.documents},
         ),

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from rltel_lint.findings import Finding
 from rltel_lint.report.styles import Style
 
 
-@dataclass(frozen=True)
-class Report:
+class Report(NamedTuple):
     """What a check has to say.
 
     Attributes:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import random
 from collections.abc import Mapping
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -97,7 +96,7 @@ def test_any_order_of_files(request: pytest.FixtureRequest, tree: str) -> None:
         sources, documents = shuffled(texts.sources, order), shuffled(texts.documents, order)
         assert list(sources) != list(texts.sources)
         mixed = Texts(sources, documents, texts.problems[::-1])
-        changed = replace(session, texts=mixed, workers=Workers(seed))
+        changed = session._replace(texts=mixed, workers=Workers(seed))
         found = analyse_session(changed, FactStore(None))
         assert found.findings == plain.findings != ()
         assert dict(found.summary.counts) == dict(plain.summary.counts)
