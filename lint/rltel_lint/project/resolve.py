@@ -77,6 +77,8 @@ _TRANSPARENT = {"ray.remote", "builtins.staticmethod", "builtins.classmethod"}
 _PARTIALS = {"functools.partial", "functools.partialmethod"}
 _CLASS = re.compile(r"^class\s+(\w+)\s*(?:\[[^\]]*\]\s*)?\(([^)]*)\)", re.MULTILINE)
 _WRAPPERS = {"Optional", "Annotated", "Final", "ClassVar", "Awaitable", "ObjectRef", "Type", "type"}
+_STORED = r"\b\s*(?:=(?!=)|[:,)\]#\\]|in\b|(?:\*\*|//|>>|<<|[-+*/%&|^@])=)"
+"""What follows an attribute that is assigned to, alone or among others."""
 _CONTAINERS = {
     *("list", "List", "Sequence", "Iterable", "Iterator", "tuple", "Tuple", "set", "Set"),
     *("dict", "Dict", "Mapping", "MutableMapping", "Collection", "deque"),
@@ -501,8 +503,7 @@ class Resolver:
         """For every word in the bases of a top-level class, also of a local alias, the classes."""
         found: dict[str, list[tuple[Module, str]]] = {}
         for module in self.modules:
-            text = module.facts.plain
-            headers = _CLASS.findall(text) if "class " in text else []
+            headers = module.facts.findall(_CLASS) if module.facts.has("class ") else []
             aliases = module.facts.originals if headers else {}
             for name, bases in headers:
                 for word in set(re.findall(r"\w+", bases)):
@@ -546,8 +547,9 @@ def _methods_writing(cls: Class, attr: str) -> Iterator[Function]:
     if cls.unit is None:
         yield from cls.methods()
         return
+    stored = rf"\.{re.escape(attr)}{_STORED}"
     for unit in cls.unit.members:
-        if unit.has(f".{attr}"):
+        if unit.has(f".{attr}") and re.search(stored, unit.text):
             for statement in unit.statements:
                 if isinstance(statement, n.FunctionDef):
                     yield cls.module.function(statement, owner=cls)
