@@ -51,6 +51,11 @@ class Contents(Mapping[str, str]):
         """Returns the key of a text without reading it."""
         return self._keys[path]
 
+    def replacing(self, path: str, text: str) -> Contents:
+        """Returns these contents with another text at a path, or one more."""
+        keys = {**self._keys, path: text_key(text)}
+        return Contents(self._root, keys, {**self._texts, path: text})
+
     def _read(self, path: str) -> str:
         from rltel_lint.reading import ReadProblem, read_source
 
@@ -96,6 +101,13 @@ class _Union(Mapping[str, str]):
 
     def __len__(self) -> int:
         return len(self._one) + len(self._other)
+
+
+def replaced(texts: Mapping[str, str], path: str, text: str) -> Mapping[str, str]:
+    """Returns texts with another one at a path, or one more; none is read for it."""
+    if isinstance(texts, Contents):
+        return texts.replacing(path, text)
+    return {**texts, path: text}
 
 
 def keys_of(texts: Mapping[str, str]) -> Iterator[tuple[str, str]]:

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 
 from rltel_lint.config import Config
+from rltel_lint.contents import Contents, Texts
 from rltel_lint.errors import ConfigError
 from rltel_lint.extraction.ahead import extract_ahead
 from rltel_lint.extraction.workers import Workers
@@ -24,6 +27,9 @@ from rltel_lint.rules.base import Review, Reviewed, Rule
 from rltel_lint.rules.catalogue import ALL_RULES
 from rltel_lint.running import run_rules
 from rltel_lint.vocabulary import VocabularyError, load_vocabulary
+
+_COMMENT = re.compile("noqa|rltel:", re.IGNORECASE)
+"""What stands in every comment that a review reads."""
 
 
 @dataclass(frozen=True)
@@ -57,8 +63,11 @@ class Known:
     sources: dict[str, tuple[str, SourceFacts]] = field(default_factory=dict)
     documents: dict[str, tuple[str, DocumentFacts]] = field(default_factory=dict)
 
-    def source(self, path: str, text: str, store: FactStore) -> SourceFacts:
+    def source(self, path: str, texts: Mapping[str, str], store: FactStore) -> SourceFacts:
         """Returns the facts of a Python file."""
+        if isinstance(texts, Contents):  # which is not read before it must be
+            return SourceFacts(path, partial(texts.__getitem__, path), store, texts.key(path))
+        text = texts[path]
         known = self.sources.get(path)
         if known is not None and known[0] == text:
             return known[1]
@@ -137,7 +146,7 @@ def link(
         where = f"{config.file}: " if config.file else ""
         raise ConfigError(f"{where}[tool.rltel-lint] {error}") from error
     store, known = store or FactStore(None), known or Known()
-    sources = {path: known.source(path, text, store) for path, text in source.sources.items()}
+    sources = {path: known.source(path, source.sources, store) for path in source.sources}
     namespace = config.namespace[0] if config.namespace else ""
     if workers is not None:
         extract_ahead(sources, source.documents, namespace, vocabulary, store, workers)
@@ -145,7 +154,7 @@ def link(
         known.document(path, text, namespace, store)
         for path, text in sorted(source.documents.items())
     ]
-    return Project(sources, documents, vocabulary, _settings(source, config))
+    return Project(sources, documents, vocabulary, _settings(source, config), store.lookups)
 
 
 def analyse(
@@ -175,10 +184,20 @@ def analyse(
     rules = [rule for rule in ALL_RULES if config.selects(rule.code, default=rule.default)]
     ran = run_rules(project, rules, store, workers or Workers())
     found = [*source.problems, *ran.findings]
-    found += _review({**source.sources, **source.documents}, tuple(found), rules)
+    found += _review(_reviewed(source, project, found), tuple(found), rules)
     findings = tuple(sorted(dict.fromkeys(found), key=lambda one: one.sort_key))
-    store.save()
+    store.save({path: facts.key for path, facts in sorted(project.sources.items())})
     return Result(project, findings, Summary(ran.counts))
+
+
+def _reviewed(source: Input, project: Project, found: Iterable[Finding]) -> dict[str, str]:
+    """The texts that a review may have something to say of."""
+    with_findings = {finding.place.path for finding in found}
+    texts = dict(source.documents)
+    for path, facts in project.sources.items():
+        if path in with_findings or facts.search(_COMMENT):
+            texts[path] = source.sources[path]
+    return texts
 
 
 def _review(
@@ -202,5 +221,5 @@ def _settings(source: Input, config: Config) -> Settings:
             text = config.file.read_text(encoding="utf-8")
         except (OSError, ValueError):
             text = ""
-    tree = Tree({**source.documents, **source.sources}, source.root)
+    tree = Tree(Texts(source.sources, source.documents, ()).all, source.root)
     return Settings(config.namespace, config.reserved, tuple(unmatched), path, text, tree)

@@ -63,10 +63,10 @@ def outcome(
         if known is not None:
             return known
         result = analyse(session, store)
-        # A file may have changed after the first look at it and before it was read.
         found = _with_silence(session, result.findings)
-        counts = result.summary.counts
-        save_result(store, result_key(session), found, counts, result.asked)
+        # A file may have changed after the first look at it and before it was read.
+        if result_key(session) == key and not store.is_torn:
+            save_result(store, key, found, result.summary.counts, result.asked)
     return _computed(result)
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from rltel_lint.config import Config, find_root, is_root
-from rltel_lint.contents import Texts
+from rltel_lint.contents import Texts, replaced
 from rltel_lint.discovery import is_source
 from rltel_lint.extraction.workers import Workers
 from rltel_lint.facts.store import FactStore
@@ -111,7 +111,7 @@ class _Project:
         if saved is not None and _lines(saved) == _lines(text):
             return self.findings(path)
         problems = tuple(one for one in texts.problems if one.place.path != path)
-        texts = Texts({**texts.sources, path: text}, texts.documents, problems)
+        texts = Texts(replaced(texts.sources, path, text), texts.documents, problems)
         # flake8 reads a buffer in one process: there is a CPU to spare.
         session = session._replace(texts=texts, workers=Workers(0))
 

@@ -17,8 +17,8 @@ from rltel_lint.project.linked import Project
 from rltel_lint.results import decode_finding, encode_finding
 from rltel_lint.rules.base import Rule
 
-_LEAST = 2_000_000
-"""Characters of source below which a copy of the process would not pay."""
+_LEAST = 150
+"""Files below which a copy of the process would not pay."""
 
 _WEIGHTS = dict(zip("0123456789", (0.2, 0.6, 0.1, 1.8, 0.8, 0.6, 0.3, 0.2, 2.4, 0.4), strict=True))
 """How long the rules of a family take, by the digit behind ``RLT``."""
@@ -50,10 +50,15 @@ def run_rules(
     """
     rules = sorted(rules, key=_turn)
     groups = share_out(rules, workers.number)
-    size = sum(len(facts.text) for facts in project.sources.values())
     alone = workers.executor == "ray"  # whose library leaves threads behind
-    if len(groups) > 1 and (workers.jobs or size >= _LEAST) and not alone and can_fork():
-        _ = project.spans, project.modules.by_word  # what nearly every rule starts from
+    if (
+        len(groups) > 1
+        and (workers.jobs or len(project.sources) >= _LEAST)
+        and not alone
+        and can_fork()
+    ):
+        project.modules.get_ready()
+        _ = project.spans  # what nearly every rule starts from
         answers = run_forked([partial(_answer, project, group, store) for group in groups])
         if answers is not None:
             for *_, asked in answers:

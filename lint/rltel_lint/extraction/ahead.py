@@ -106,7 +106,7 @@ def _new_files(
     for path, facts in sources.items():
         # Of a file that nobody asked for only the syntax is known, and nobody may ask this time.
         if not (store.has_seen(facts.key) or facts.kept.knows(facts.key)):
-            yield File(path, facts.text, python=True)
+            yield File(path, facts.text, python=True, key=facts.key)
     for path, text in documents.items():
         if not store.file(path).knows(document_key(text, namespace)):
             yield File(path, text, python=False)

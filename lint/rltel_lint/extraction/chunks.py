@@ -22,11 +22,13 @@ class File:
         path: Its path relative to the project root.
         text: Its content.
         python: Whether it is Python; a document otherwise.
+        key: The key of its text, if it is known already.
     """
 
     path: str
     text: str
     python: bool
+    key: str = ""
 
 
 @dataclass(frozen=True)
@@ -99,7 +101,7 @@ def extract_chunk(chunk: Chunk) -> Extracted:
         if not file.python:
             read_document(file.path, file.text, chunk.namespace, store)
             continue
-        facts = SourceFacts(file.path, file.text, store)
+        facts = SourceFacts(file.path, file.text, store, file.key)
         _ = facts.units, facts.refused
         for unit in facts.units_with_any(facts.words.intersection(chunk.seeds)):
             _ = unit.statements

@@ -12,17 +12,20 @@ import re
 import symtable
 import warnings
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any
+from typing import Any, TypeVar
 
 from rltel_lint.facts import nodes as n
 from rltel_lint.facts.calling import Calling, read_calling
 from rltel_lint.facts.codec import decode, encode
+from rltel_lint.facts.lookups import FileLookups, pattern_key
 from rltel_lint.facts.lower_ast import lower
 from rltel_lint.facts.occurrences import words_in
 from rltel_lint.facts.store import FactStore, text_key
+
+_Answer = TypeVar("_Answer")
 
 _TOO_DEEP = "it is nested too deeply to be read"
 _MOST_BRACKETS = 200
@@ -167,18 +170,49 @@ class SourceFacts:
 
     Args:
         path: Path relative to the project root, with ``/``.
-        text: The decoded source.
+        text: The decoded source, or what reads it: it is read once it is needed.
         store: Where facts are kept between runs.
+        key: The key of the text, if it is known already.
     """
 
-    def __init__(self, path: str, text: str, store: FactStore | None = None) -> None:
+    def __init__(
+        self,
+        path: str,
+        text: str | Callable[[], str],
+        store: FactStore | None = None,
+        key: str = "",
+    ) -> None:
         self.path = path
         self.store = store or FactStore(None)
         self.kept = self.store.file(path)
-        if "\r" in text:
-            text = text.replace("\r\n", "\n").replace("\r", "\n")
-        self.text = text
         self.problems: list[SyntaxProblem] = []
+        self._source = text
+        self._expected = key
+
+    @cached_property
+    def text(self) -> str:
+        """The source, with one line feed at the end of each line."""
+        text = self._source if isinstance(self._source, str) else self._read(self._source)
+        return text.replace("\r\n", "\n").replace("\r", "\n") if "\r" in text else text
+
+    def _read(self, source: Callable[[], str]) -> str:
+        text = source()
+        if self._expected and text_key(text) != self._expected:
+            self.store.is_torn = True  # the file has changed since the run began
+            self._expected = text_key(text)
+            self.__dict__.pop("key", None)
+            self.__dict__.pop("_looked", None)
+        return text
+
+    @cached_property
+    def key(self) -> str:
+        """What facts of this very text are kept under."""
+        return self._expected or text_key(self.text)
+
+    @cached_property
+    def _looked(self) -> FileLookups | None:
+        lookups = self.store.lookups
+        return None if lookups is None else lookups.file(self.path, self.key)
 
     def note(self, line: int, message: str) -> None:
         """Remembers that something at this line could not be read."""
@@ -205,24 +239,43 @@ class SourceFacts:
 
     def has(self, text: str) -> bool:
         """Whether this stands anywhere in the text."""
+        return self._answer("has", text, lambda: self._has(text))
+
+    def _has(self, text: str) -> bool:
         return text in (self.plain if text.isascii() else self.text)
 
     def search(self, pattern: re.Pattern[str]) -> bool:
         """Whether something in the text matches."""
-        return pattern.search(self.plain if pattern.pattern.isascii() else self.text) is not None
+        key = pattern_key(pattern)
+        return self._answer("search", key, lambda: pattern.search(self._for(pattern)) is not None)
+
+    def findall(self, pattern: re.Pattern[str]) -> list[Any]:
+        """Returns what ``pattern.findall`` does; lists in place of tuples."""
+        key = pattern_key(pattern)
+        return self._answer("findall", key, lambda: _lists(pattern.findall(self._for(pattern))))
+
+    def _for(self, pattern: re.Pattern[str]) -> str:
+        return self.plain if pattern.pattern.isascii() else self.text
+
+    def _answer(self, kind: str, question: str, find: Callable[[], _Answer]) -> _Answer:
+        return find() if self._looked is None else self._looked.answer(kind, question, find)
+
+    @cached_property
+    def _renamed(self) -> list[list[str]]:
+        return self._answer("renamed", "", lambda: _lists(_renamed(self.plain)))
 
     @cached_property
     def aliases(self) -> Mapping[str, frozenset[str]]:
         """For every ``name as alias`` in the text, the aliases of each name."""
         found: dict[str, set[str]] = {}
-        for name, alias in _renamed(self.plain):
+        for name, alias in self._renamed:
             found.setdefault(name, set()).add(alias)
         return {name: frozenset(aliases) for name, aliases in found.items()}
 
     @cached_property
     def originals(self) -> Mapping[str, str]:
         """For every ``name as alias`` in the text, the name that an alias stands for."""
-        return {alias: name for name, alias in _renamed(self.plain)}
+        return {alias: name for name, alias in self._renamed}
 
     def mentions(self, words: Iterable[str]) -> bool:
         """Whether all of these stand in the text: names as a whole, anything else anywhere."""
@@ -230,7 +283,21 @@ class SourceFacts:
 
     def units_with(self, word: str) -> Sequence[Unit]:
         """Returns the units whose text has this name as a whole, in order."""
-        return self._units_by_word.get(word, ())
+        if self._looked is None:
+            return self._units_by_word.get(word, ())
+        places = self._looked.answer("units", word, lambda: self._places_with(word))
+        return [self._units[place] for place in places] if places else ()
+
+    def _places_with(self, word: str) -> list[int]:
+        return [self._places[unit] for unit in self._units_by_word.get(word, ())]
+
+    @cached_property
+    def _units(self) -> list[Unit]:
+        return list(self.all_units())
+
+    @cached_property
+    def _places(self) -> dict[Unit, int]:
+        return {unit: place for place, unit in enumerate(self._units)}
 
     @cached_property
     def _units_by_word(self) -> dict[str, list[Unit]]:
@@ -274,11 +341,6 @@ class SourceFacts:
         if not self.problems:
             self.kept.keep_index(self.key, [_index_values(unit) for unit in units])
         return units
-
-    @cached_property
-    def key(self) -> str:
-        """What facts of this very text are kept under."""
-        return text_key(self.text)
 
     def _unit(self, values: list[Any]) -> Unit:
         first, last, binds, members, indented, statements, defines, hands_on = values
@@ -407,6 +469,11 @@ class SourceFacts:
             )
             for statement in lowered
         )
+
+
+def _lists(found: Iterable[Any]) -> list[Any]:
+    """Found texts as JSON knows them."""
+    return [list(one) if isinstance(one, tuple) else one for one in found]
 
 
 def _renamed(text: str) -> Iterator[tuple[str, str]]:

@@ -16,7 +16,7 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from rltel_lint import __version__
 
@@ -24,6 +24,9 @@ try:  # where hashlib has it from: to import that loads OpenSSL, which a short r
     from _blake2 import blake2b
 except ImportError:
     from hashlib import blake2b
+
+if TYPE_CHECKING:
+    from rltel_lint.facts.lookups import Lookups
 
 
 @cache
@@ -69,6 +72,7 @@ def _record(package: Path) -> str:
 MAX_BYTES = 128 * 1024 * 1024
 """The folder is cut back to three quarters of this when it grows beyond."""
 
+_LOOKUPS = "lookups.json"
 _TAG = "Signature: 8a477f597d28d172789f06886806bc55\n# This folder is a cache of rltel-lint.\n"
 
 
@@ -178,6 +182,8 @@ class FactStore:
 
     Attributes:
         keeps: Whether it is of use to keep facts at all.
+        is_torn: Whether a file has changed while its facts were read: what is known of the project
+            as a whole is not worth keeping then.
     """
 
     def __init__(
@@ -194,6 +200,8 @@ class FactStore:
         self._open: dict[str, Kept] = {}
         self._syntax: set[str] | None = None
         self._fine: set[str] = set()
+        self._lookups: Lookups | None = None
+        self.is_torn = False
         self._fine_ahead: set[str] = set()
 
     def file(self, path: str) -> Kept:
@@ -222,6 +230,24 @@ class FactStore:
         """Keeps that the text with this key is free of syntax errors."""
         self._fine.add(key)
 
+    @property
+    def lookups(self) -> Lookups | None:
+        """What was looked up in the texts; ``None`` where there is no folder."""
+        if self._folder is not None and self._lookups is None:
+            self._lookups = self._read_lookups()
+        return self._lookups
+
+    def _read_lookups(self) -> Lookups:
+        from rltel_lint.facts.lookups import Lookups, read_lookups
+        from rltel_lint.sealing import unseal
+
+        sealed = self._read(_LOOKUPS).get("sealed")
+        try:
+            return Lookups() if sealed is None else read_lookups(unseal(sealed))
+        except (ValueError, TypeError, IndexError, AttributeError, KeyError):
+            self.damaged()
+            return Lookups()
+
     def extracted(self) -> dict[str, Any]:
         """Returns all that was kept so far, as JSON values, for :meth:`take_in` elsewhere."""
         files = {path: kept.values() for path, kept in self._open.items()}
@@ -243,12 +269,14 @@ class FactStore:
     def learned(self) -> dict[str, Any]:
         """Returns what a copy of the process has to tell for :meth:`join`, as JSON values."""
         if self._folder is None:
-            return {"used": {}, "changed": {}, "fine": []}
+            return {"used": {}, "changed": {}, "fine": [], "lookups": None, "torn": False}
         kept = self._open.items()
         return {
             "used": {path: one.used for path, one in kept if one.used},
             "changed": {path: one.values() for path, one in kept if one.changed},
             "fine": sorted(self._fine),
+            "lookups": self._lookups.learned() if self._lookups is not None else None,
+            "torn": self.is_torn,
         }
 
     def join(self, learned: Mapping[str, Any]) -> None:
@@ -258,13 +286,20 @@ class FactStore:
             learned: What :meth:`learned` returned there.
         """
         self._fine.update(learned["fine"])
+        self.is_torn = self.is_torn or learned["torn"]
+        if learned["lookups"] is not None and self.lookups is not None:
+            self.lookups.join(learned["lookups"])
         changed = {path for path, one in self._open.items() if one.changed}
         for path in sorted(changed | learned["changed"].keys()):
             used = learned["used"].get(path, [])
             self.file(path).join(used, learned["changed"].get(path))
 
-    def save(self) -> None:
-        """Writes what changed; a folder that cannot be written to is said and left."""
+    def save(self, keys: Mapping[str, str] | None = None) -> None:
+        """Writes what changed; a folder that cannot be written to is said and left.
+
+        Args:
+            keys: The key of every source text of the project, by path.
+        """
         if self._folder is None:
             return
         files: dict[str, Mapping[str, Any]] = {
@@ -274,6 +309,10 @@ class FactStore:
         }
         if self._fine != (self._syntax or set()):
             files["syntax.json"] = {"fine": sorted(self._fine)}
+        if keys is not None and self._lookups is not None and not self.is_torn:
+            from rltel_lint.sealing import seal
+
+            files[_LOOKUPS] = {"sealed": seal(self._lookups.values(keys))}
         self.write(files)
 
     def write(self, files: Mapping[str, Mapping[str, Any]]) -> None:

@@ -224,7 +224,7 @@ class Accepting:
     def _keyword_is_spelled(self) -> bool:
         """Whether any file of the project has the keyword, or its constant, in its text."""
         spelled = {self._carriers.keyword, KEYWORD_CONSTANT}
-        return any(not spelled.isdisjoint(module.facts.words) for module in self._modules)
+        return any(self._modules.mentioning(word) for word in spelled)
 
     def _mentions_keyword(self, function: Function) -> bool:
         if not self._keyword_is_spelled:

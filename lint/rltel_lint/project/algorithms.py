@@ -136,10 +136,9 @@ class Algorithms:
                 rf"\b{word}\b[\"']?\s*(?:\bin\b|:\s*Literal|,[^()]*?choices\s*=)\s*[(\[]([^)\]]*)[)\]]"
             )
             for module in {loop.at.scope.module for loop in loops} | set(self._modules):
-                text = module.facts.plain
-                if word in text:
-                    found.update(one.findall(text))
-                    for inside in many.findall(text):
+                if module.facts.has(word):
+                    found.update(module.facts.findall(one))
+                    for inside in module.facts.findall(many):
                         found.update(re.findall(r"[\"'](\w+)[\"']", inside))
         return found
 

@@ -254,11 +254,11 @@ class Attributes:
     def _built(self, name: str) -> bool:
         """Whether some text may be put together to the name: ``f"rl.queue.{what}"``."""
         for module in self._modules:
-            text = module.facts.plain
             for prefix in self._namespaces:
-                if prefix not in text:
+                if not module.facts.has(prefix):
                     continue
-                for found in re.findall(rf"[\"']({re.escape(prefix)}[\w.]*)[{{\"'%]", text):
+                opened = re.compile(rf"[\"']({re.escape(prefix)}[\w.]*)[{{\"'%]")
+                for found in module.facts.findall(opened):
                     # ``f"rl.{x}"`` may be anything, such as the name of a span.
                     if found not in {name, prefix} and found.endswith("."):
                         if name.startswith(found):

@@ -124,13 +124,12 @@ class CallFinder:
             todo += self._importers(module, here - known - {group[-1] for group in wanted})
         return {module: found[module] for module in self._modules if module in found}
 
-    @staticmethod
-    def _aliases_in(module: Module, words: Iterable[str]) -> set[str]:
+    def _aliases_in(self, module: Module, words: Iterable[str]) -> set[str]:
         here = set(words)
         todo = list(here)
         while todo:
             word = todo.pop()
-            if word not in module.facts.words:
+            if not self._modules.mentions(module, word):
                 continue
             for unit in module.facts.units_with(word):
                 text = unit.plain
@@ -151,9 +150,9 @@ class CallFinder:
             return
         stem = module.name.rpartition(".")[2]
         for other in self._with_stars.union(*map(self._modules.mentioning, made)) - {module}:
-            words = other.facts.words
-            if stem in words or other in self._from_packages:
-                yield other, set(made if other in self._with_stars else made & words)
+            if other in self._from_packages or self._modules.mentions(other, stem):
+                every = other in self._with_stars
+                yield other, {one for one in made if every or self._modules.mentions(other, one)}
 
     @cached_property
     def _with_stars(self) -> frozenset[Module]:

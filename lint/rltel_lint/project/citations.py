@@ -19,7 +19,6 @@ _PLAIN_BASES = frozenset(
     }
 )
 _DYNAMIC = re.compile(r"^def __getattr__\b|\bglobals\(\)|\bsys\.modules\[", re.MULTILINE)
-_DYNAMIC_WORDS = ("__getattr__", "globals", "modules")
 
 
 @dataclass(frozen=True)
@@ -97,7 +96,7 @@ class Citations:
             return True
         if module.facts.refused is not None:
             return True
-        if not module.facts.words.isdisjoint(_DYNAMIC_WORDS) and module.facts.search(_DYNAMIC):
+        if module.facts.search(_DYNAMIC):
             # What is made on demand is listed, where there is a list.
             listed = "__all__" in module.facts.bindings
             return not listed or module.facts.search(re.compile(rf"\b{re.escape(name)}\b"))

@@ -124,12 +124,13 @@ class DispatchFinder:
             return
         words = names.union(self._carrier_words, ("remote", "options"))
         words |= {call.name for call in self.carriers.by_name}
+        named = self.modules.having(words)
         for module in self.modules:
             if not self._is_near(module) or self.is_library(module):
                 continue
             aliases = self._aliases(module)
             here = _either(pattern, aliases)
-            for unit in module.facts.units_with_any((words | aliases) & module.facts.words):
+            for unit in module.facts.units_with_any(aliases.union(named.get(module, ()))):
                 if unit.search(here):
                     yield module, unit
 

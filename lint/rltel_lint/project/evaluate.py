@@ -231,9 +231,9 @@ class Evaluator:
     def _rebound(name: str, where: Scope) -> bool:
         """Whether another function assigns to a variable of this scope."""
         word = "nonlocal" if isinstance(where, Function) else "global"
-        text = where.module.facts.plain
-        return f"{word} " in text and bool(
-            re.search(rf"\b{word}\b(?:[^\n#\\]|\\\n)*\b{re.escape(name)}\b", text)
+        facts = where.module.facts
+        return facts.has(f"{word} ") and facts.search(
+            re.compile(rf"\b{word}\b(?:[^\n#\\]|\\\n)*\b{re.escape(name)}\b")
         )
 
     # -- parameters ---------------------------------------------------------------------

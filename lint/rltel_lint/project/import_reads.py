@@ -85,9 +85,7 @@ class ImportReads:
     def find(self) -> Iterator[EarlyRead]:
         """Yields the reads that something later shows to be too early, in order of place."""
         found = []
-        for module in self._modules:
-            if not self._prefixes or module.facts.words.isdisjoint(_SPELLED):
-                continue
+        for module in self._modules.having(_SPELLED) if self._prefixes else ():
             reads = list(self._reads(module))
             if reads and (module.is_package or self._graph.importer(module) is not None):
                 for read in reads:
@@ -238,9 +236,7 @@ class ImportReads:
     def _sets(self) -> dict[str, list[tuple[Scope, n.Node]]]:
         """Where functions set variables of telemetry, by name."""
         found: dict[str, list[tuple[Scope, n.Node]]] = {}
-        for module in self._modules:
-            if module.facts.words.isdisjoint(_SPELLED):
-                continue
+        for module in self._modules.having(_SPELLED):
             for unit in module.facts.units_with_any(_SPELLED):
                 if unit.members:
                     continue

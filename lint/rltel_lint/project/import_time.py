@@ -88,8 +88,8 @@ class StartsAtImport:
         """Statements that do no more than to call a function of the project which starts it."""
         leading = self._flow.leading(inside, depth=_HOPS)
         near = self._flow.text.within((function.name for function in inside), _HOPS)
-        for module in self._modules:
-            for unit in module.facts.units_with_any(near & module.facts.words):
+        for module, names in self._modules.having(near).items():
+            for unit in module.facts.units_with_any(names):
                 if _defines(unit):
                     continue
                 for statement in run_at_import(unit.statements):

@@ -101,8 +101,7 @@ class Invocations:
         if known is None:
             pattern = re.compile(rf"\bdef\s+{re.escape(name)}\b")
             known = self._definitions[name] = sum(
-                len(pattern.findall(module.facts.plain))
-                for module in self._modules.mentioning(name)
+                len(module.facts.findall(pattern)) for module in self._modules.mentioning(name)
             )
         return known
 

@@ -8,6 +8,7 @@ from functools import cached_property
 
 from rltel_lint.facts import nodes as n
 from rltel_lint.facts.entries import DocumentFacts
+from rltel_lint.facts.lookups import Lookups
 from rltel_lint.facts.source import SourceFacts
 from rltel_lint.findings import Place
 from rltel_lint.project.attributes import Attributes
@@ -64,6 +65,7 @@ class Project:
         documents: The documents' facts, in order of their paths.
         vocabulary: What the names mean.
         settings: What the configuration says, where rules need it.
+        lookups: What earlier runs looked up in the texts.
     """
 
     def __init__(
@@ -72,6 +74,7 @@ class Project:
         documents: Iterable[DocumentFacts],
         vocabulary: Vocabulary,
         settings: Settings | None = None,
+        lookups: Lookups | None = None,
     ) -> None:
         settings = settings or Settings()
         self.sources = sources
@@ -82,7 +85,7 @@ class Project:
         self._config_path = settings.config_path
         self._config_lines = settings.config_text.splitlines()
         self.documents = Documents(documents, settings.reserved)
-        self.modules = ModuleTable(sources)
+        self.modules = ModuleTable(sources, lookups)
         self.resolver = Resolver(
             self.modules, (call.name for call in vocabulary.carriers.dispatchers)
         )

@@ -5,14 +5,17 @@ from __future__ import annotations
 import re
 import sys
 from collections import defaultdict
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from functools import cached_property
 
+from rltel_lint.facts.lookups import Lookups
 from rltel_lint.facts.source import SourceFacts, Unit
 from rltel_lint.project.model import Module
 
 _WHOLE = re.compile(r"(?<=\W)[^\W\d]\w*(?=\W)")
 """Names that are whole within a text, whatever stands around the text."""
+_FEW = 20
+"""How many files may have changed before all of their names are read anew."""
 _SOURCE_FOLDERS = ("src/", "lib/", "python/", "lint/")
 
 
@@ -25,20 +28,28 @@ class ModuleTable:
 
     Args:
         sources: Indexed files by path relative to the project root.
+        lookups: Which names earlier runs looked for, and where they are.
     """
 
-    def __init__(self, sources: Mapping[str, SourceFacts]) -> None:
+    def __init__(self, sources: Mapping[str, SourceFacts], lookups: Lookups | None = None) -> None:
+        self._lookups = lookups
         self.modules: dict[str, Module] = {}
         self._by_name: dict[str, Module] = {}
         self._having: dict[str, list[Module]] = {}
+        self._mentioning: dict[str, frozenset[Module]] = {}
         for path in sorted(sources):
             self._add(path, sources)
 
     def __iter__(self) -> Iterator[Module]:
         return iter(self.modules.values())
 
+    def get_ready(self) -> None:
+        """Does now what nearly every question would have to do first."""
+        if self._is_known is None:
+            _ = self._by_word
+
     @cached_property
-    def by_word(self) -> dict[str, list[Module]]:
+    def _by_word(self) -> dict[str, list[Module]]:
         """For every name in the texts, the modules that have it."""
         found: defaultdict[str, list[Module]] = defaultdict(list)
         for module in self.modules.values():
@@ -48,17 +59,66 @@ class ModuleTable:
 
     def mentioning(self, text: str) -> list[Module]:
         """Returns the modules whose text has this: a name as a whole, anything else anywhere."""
-        if text.isidentifier():
-            return self.by_word.get(text, [])
         found = self._having.get(text)
         if found is None:
-            found = [module for module in self._candidates(text) if module.facts.mentions([text])]
+            if text.isidentifier():
+                found = self._with_name(text)
+            else:
+                found = [one for one in self._candidates(text) if one.facts.has(text)]
             self._having[text] = found
         return found
 
+    def mentions(self, module: Module, name: str) -> bool:
+        """Whether a module's text has this name as a whole."""
+        known = self._mentioning.get(name)
+        if known is None:
+            known = self._mentioning[name] = frozenset(self.mentioning(name))
+        return module in known
+
+    def having(self, names: Iterable[str]) -> dict[Module, set[str]]:
+        """Returns the modules whose text has some of the names, and which, in order."""
+        found: dict[Module, set[str]] = {}
+        for name in names:
+            for module in self.mentioning(name):
+                found.setdefault(module, set()).add(name)
+        return {module: found[module] for module in self if module in found}
+
+    def _with_name(self, name: str) -> list[Module]:
+        lookups, is_known = self._lookups, self._is_known
+        if lookups is None or is_known is None:
+            found = self._by_word.get(name, [])
+        elif name in lookups.names:
+            kept = set(lookups.names[name])
+            found = [
+                module
+                for path, module in self.modules.items()
+                if (path in kept if is_known[path] else name in module.facts.words)
+            ]
+        else:
+            found = [
+                module
+                for module in self.modules.values()
+                if name in module.facts.plain and name in module.facts.words
+            ]
+        if lookups is not None:
+            lookups.note_name(name, [module.path for module in found])
+        return found
+
+    @cached_property
+    def _is_known(self) -> dict[str, bool] | None:
+        """For every path, whether it is known from an earlier run which names its text has.
+
+        ``None`` where it is better to read all texts anew.
+        """
+        if self._lookups is None:
+            return None
+        keys = self._lookups.keys
+        found = {path: keys.get(path) == one.facts.key for path, one in self.modules.items()}
+        return found if sum(not known for known in found.values()) <= _FEW else None
+
     def _candidates(self, text: str) -> Collection[Module]:
         """Modules of which some may have a text: those with one of the names in it."""
-        whole = [self.by_word.get(word, []) for word in _WHOLE.findall(text)]
+        whole = [self.mentioning(word) for word in _WHOLE.findall(text)]
         return min(whole, key=len) if whole else self.modules.values()
 
     def binding(self, name: str) -> list[Module]:

@@ -98,7 +98,7 @@ class Threads:
                     name
                     for module in self._carriers.modules
                     if module.facts.has("Thread") and not self._carriers.is_library(module)
-                    for name in _THREAD_CLASS.findall(module.facts.plain)
+                    for name in module.facts.findall(_THREAD_CLASS)
                 }
             )
         )

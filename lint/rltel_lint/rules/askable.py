@@ -71,9 +71,8 @@ def written_names(project: Project) -> frozenset[str]:
         bare = exported(prefix)
         literal = re.compile(rf"[\"']((?:{re.escape(prefix)}|{re.escape(bare)})[\w.]+)([\"'{{%])")
         for module in project.modules:
-            text = module.facts.plain
-            if prefix in text or bare in text:
-                for name, end in literal.findall(text):
+            if module.facts.has(prefix) or module.facts.has(bare):
+                for name, end in module.facts.findall(literal):
                     is_open = end in "{%" or name[-1] in "._"
                     found.add(exported(name) + ("**" if is_open else ""))
     return frozenset(found)
@@ -102,11 +101,10 @@ def known_labels(project: Project) -> dict[str, str]:
 def recorded_keys(project: Project) -> dict[str, set[str]]:
     """The keys of mappings that are recorded with a value, by their letters alone."""
     found: dict[str, set[str]] = {}
-    for module in project.modules:
-        for unit in module.facts.units_with_any(_RECORDING & module.facts.words):
-            for mapping in _RECORDED.findall(unit.plain):
-                for key in _KEY.findall(mapping):
-                    found.setdefault(folded(key), set()).add(key)
+    for module in project.modules.having(_RECORDING):
+        for mapping in module.facts.findall(_RECORDED):
+            for key in _KEY.findall(mapping):
+                found.setdefault(folded(key), set()).add(key)
     return found
 
 

@@ -242,7 +242,7 @@ class EnvironmentNameNeverRead(Rule):
         found = {
             prefix.rstrip("_")
             for module in project.modules
-            for prefix in _PREFIX.findall(module.facts.plain)
+            for prefix in module.facts.findall(_PREFIX)
         }
         return tuple(f"{prefix}_" for prefix in found - names)
 
@@ -254,5 +254,5 @@ class EnvironmentNameNeverRead(Rule):
             found
             for module in project.modules
             if module.facts.has(head)
-            for found in pattern.findall(module.facts.plain)
+            for found in module.facts.findall(pattern)
         }

@@ -184,8 +184,8 @@ def _own_decorators(project: Project) -> dict[Function, list[Function]]:
     if not wrapping:
         return found
     pattern = re.compile(rf"@(?:\w+\.)*(?:{'|'.join(map(re.escape, sorted(wrapping)))})\b")
-    for module in project.modules:
-        for unit in module.facts.units_with_any(wrapping & module.facts.words):
+    for module, names in project.modules.having(wrapping).items():
+        for unit in module.facts.units_with_any(names):
             if not unit.search(pattern):
                 continue
             for function in project.carriers.classes.functions_in(module, unit):
