@@ -503,7 +503,8 @@ class Resolver:
         """For every word in the bases of a top-level class, also of a local alias, the classes."""
         found: dict[str, list[tuple[Module, str]]] = {}
         for module in self.modules:
-            headers = module.facts.findall(_CLASS) if module.facts.has("class ") else []
+            text = module.facts.plain
+            headers = _CLASS.findall(text) if "class " in text else []
             aliases = module.facts.originals if headers else {}
             for name, bases in headers:
                 for word in set(re.findall(r"\w+", bases)):
