@@ -503,8 +503,7 @@ class Resolver:
         """For every word in the bases of a top-level class, also of a local alias, the classes."""
         found: dict[str, list[tuple[Module, str]]] = {}
         for module in self.modules:
-            text = module.facts.plain
-            headers = _CLASS.findall(text) if "class " in text else []
+            headers = module.facts.findall(_CLASS) if module.facts.has("class ") else []
             aliases = module.facts.originals if headers else {}
             for name, bases in headers:
                 for word in set(re.findall(r"\w+", bases)):
