@@ -49,6 +49,7 @@ class Containment:
         self._decorating: dict[Function, list[SpanSite]] = {}
         self._helpers = {f for f, use in spans.helpers.items() if use is not None}
         self._calls: dict[n.Stmt, list[CallSite]] = {}
+        self._targets: dict[CallSite, Function | None] = {}
         for site in spans.opening():
             if site.at.decorates is not None:
                 self._decorating.setdefault(site.at.decorates, []).append(site)
@@ -122,6 +123,11 @@ class Containment:
 
     def _target(self, call: CallSite) -> Function | None:
         """The one function of the project that a call certainly runs, here and now."""
+        if call not in self._targets:
+            self._targets[call] = self._find_target(call)
+        return self._targets[call]
+
+    def _find_target(self, call: CallSite) -> Function | None:
         func = call.call.func
         if isinstance(func, n.Attribute) and func.attr == "remote":
             return None
