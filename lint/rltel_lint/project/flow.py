@@ -178,26 +178,33 @@ class Flow:
             return False
         if scope.owner is not None and word in (one.name for one in scope.node.params.items[:1]):
             return True  # ``cls`` may be called
-        held = self._held_by(word, scope)
-        return any(self._is_spelled(one, scope, leading, calls) for one in held)
+        todo, seen = [word], {word}
+        while todo:
+            for one in self._mentioned(todo.pop(), scope) - seen:
+                if self._is_spelled(one, scope, leading, calls):
+                    return True
+                seen.add(one)
+                todo.append(one)
+        return False
 
     @staticmethod
     def _is_spelled(word: str, scope: Scope, leading: Leads, calls: int) -> bool:
         """Whether a name, or what the module imports under it, leads to a goal."""
-        original = scope.module.facts.originals.get(word, word)
-        return leading.reaches(word, calls) or leading.reaches(original, calls)
+        if leading.reaches(word, calls):
+            return True
+        original = scope.module.facts.originals.get(word)
+        return original is not None and leading.reaches(original, calls)
 
-    def _held_by(self, name: str, function: Function) -> frozenset[str]:
-        """The names in all that is assigned to a local variable, and to variables in that."""
+    def _mentioned(self, name: str, function: Function) -> frozenset[str]:
+        """The names in all that is assigned to a local variable."""
         known = self._held.get((function, name))
         if known is None:
-            found, todo = {name}, [name]
-            while todo:
-                for binding in function.bindings_of(todo.pop()):
-                    words = {_word(node) for value in _given(binding) for node in n.walk(value)}
-                    todo += words - found
-                    found |= words
-            known = self._held[function, name] = frozenset(found)
+            known = self._held[function, name] = frozenset(
+                _word(node)
+                for binding in function.bindings_of(name)
+                for value in _given(binding)
+                for node in n.walk(value)
+            )
         return known
 
     def _into(self, call: n.Call, target: Function | Class) -> Iterator[Step]:

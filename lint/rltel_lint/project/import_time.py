@@ -90,7 +90,7 @@ class StartsAtImport:
         near = self._flow.text.within((function.name for function in inside), _HOPS)
         for module, names in self._modules.having(near).items():
             for unit in module.facts.units_with_any(names):
-                if _defines(unit):
+                if _defines(unit) or names.isdisjoint(unit.calling.hands_on):
                     continue
                 for statement in run_at_import(unit.statements):
                     if isinstance(statement, n.ExprStmt) and isinstance(statement.value, n.Call):

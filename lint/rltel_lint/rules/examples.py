@@ -94,7 +94,7 @@ class ExampleDisagrees(Rule):
     # -- imports ------------------------------------------------------------------------
 
     def _imports(self, project: Project, page: Page) -> Iterator[_Found]:
-        for unit in page.module.facts.all_units():
+        for unit in page.module.facts.units_with("import"):
             for statement in unit.statements:
                 for node in n.walk(statement):
                     if isinstance(node, n.Import) and node.module and not node.level:
