@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -12,7 +12,7 @@ from rltel_lint.facts.occurrences import occurrences
 from rltel_lint.facts.source import Unit
 from rltel_lint.findings import Place
 from rltel_lint.project.binding import EMPTY, Frame, Passed, bind, bound_already, init_of
-from rltel_lint.project.escapes import references
+from rltel_lint.project.escapes import Escaping, Reference, references
 from rltel_lint.project.model import Class, Function, Module, Scope
 from rltel_lint.project.modules import ModuleTable
 from rltel_lint.project.resolve import (
@@ -61,6 +61,11 @@ class CallSite:
         """The function around the call."""
         return self.scope if isinstance(self.scope, Function) else None
 
+    @cached_property
+    def spelled(self) -> frozenset[str]:
+        """The names in the callee: of ``a.b(x).c()`` those are ``a``, ``b`` and ``c``."""
+        return frozenset(_spelled(self.call.func))
+
 
 class CallFinder:
     """Finds calls by the words in their text, so that other code is never lowered.
@@ -74,8 +79,11 @@ class CallFinder:
         self._modules = modules
         self._resolver = resolver
         self._sites: dict[Unit, list[CallSite]] = {}
+        self._bound: dict[Module, frozenset[str]] = {}
         self._callers: dict[Function | Class, list[CallSite]] = {}
-        self._escaping: dict[Function, bool] = {}
+        self._called_as: dict[str, dict[Function | Class, list[CallSite]]] = {}
+        self._references: dict[Unit, dict[str, list[Reference]]] = {}
+        self._escaping: dict[str, Escaping] = {}
 
     # -- units --------------------------------------------------------------------------
 
@@ -93,7 +101,7 @@ class CallFinder:
         """Yields the calls whose callee is spelled with one of the words or a local alias."""
         for module, unit, here in self._mentioning(words):
             for site in self.sites(module, unit):
-                if not here.isdisjoint(_spelled(site.call.func)):
+                if not here.isdisjoint(site.spelled):
                     yield site
 
     def _mentioning(
@@ -114,6 +122,8 @@ class CallFinder:
                 if module.facts.mentions(group):
                     starts.setdefault(module, set()).add(group[-1])
         todo.extend(starts.items())
+        originals = {group[-1] for group in wanted}
+        spread: set[tuple[str, str]] = set()
         while todo:
             module, words = todo.pop()
             known = found.get(module, frozenset())
@@ -121,7 +131,7 @@ class CallFinder:
             if here == known:
                 continue
             found[module] = here
-            todo += self._importers(module, here - known - {group[-1] for group in wanted})
+            todo += self._importers(module, here - known - originals, spread)
         return {module: found[module] for module in self._modules if module in found}
 
     def _aliases_in(self, module: Module, words: Iterable[str]) -> set[str]:
@@ -141,18 +151,34 @@ class CallFinder:
         return here
 
     def _importers(
-        self, module: Module, aliases: frozenset[str]
+        self, module: Module, aliases: frozenset[str], spread: set[tuple[str, str]]
     ) -> Iterator[tuple[Module, set[str]]]:
-        """Modules that may import an alias from the module that makes it."""
-        bound = {name for unit in module.facts.all_units() for name in unit.binds}
-        made = aliases if "*" in bound else aliases & bound
+        """Modules that may import an alias from the module that makes it.
+
+        Args:
+            module: The module.
+            aliases: The aliases.
+            spread: Where aliases have come from already: an importer is known by the last part
+                of a module's name, which many modules may have.
+        """
+        bound = self._bound_in(module)
+        stem = module.name.rpartition(".")[2]
+        here = aliases if "*" in bound else aliases & bound
+        made = {one for one in here if (stem, one) not in spread}
+        spread.update((stem, one) for one in made)
         if not made:
             return
-        stem = module.name.rpartition(".")[2]
         for other in self._with_stars.union(*map(self._modules.mentioning, made)) - {module}:
             if other in self._from_packages or self._modules.mentions(other, stem):
                 every = other in self._with_stars
                 yield other, {one for one in made if every or self._modules.mentions(other, one)}
+
+    def _bound_in(self, module: Module) -> frozenset[str]:
+        known = self._bound.get(module)
+        if known is None:
+            units = module.facts.all_units()
+            known = self._bound[module] = frozenset().union(*(unit.binds for unit in units))
+        return known
 
     @cached_property
     def _with_stars(self) -> frozenset[Module]:
@@ -199,11 +225,19 @@ class CallFinder:
         if isinstance(target, Function) and target.name == "__init__" and target.owner:
             yield from self._callers_of_init(target, target.owner)
             return
-        for site in self.named([target.name]):
-            if target in self.called(site):
-                yield site
+        yield from self._sites_called(target.name).get(target, ())
         if isinstance(target, Class):
             yield from self._own_constructions(target)
+
+    def _sites_called(self, name: str) -> Mapping[Function | Class, list[CallSite]]:
+        """The calls spelled with a name, by what they may run."""
+        known = self._called_as.get(name)
+        if known is None:
+            known = self._called_as[name] = {}
+            for site in self.named([name]):
+                for target in self.called(site):
+                    known.setdefault(target, []).append(site)
+        return known
 
     def _own_constructions(self, cls: Class) -> Iterator[CallSite]:
         """Constructions of a class by itself and its relatives: ``cls()``, ``type(self)()``."""
@@ -211,7 +245,7 @@ class CallFinder:
             for unit in holder.unit.members if holder.unit is not None else ():
                 if unit.search(_OWN_CLASS):
                     for site in self.sites(holder.module, unit):
-                        named = cls.name in _spelled(site.call.func)
+                        named = cls.name in site.spelled
                         if not named and cls in self.called(site):
                             yield site
 
@@ -230,21 +264,21 @@ class CallFinder:
 
     def escapes(self, function: Function) -> bool:
         """Whether a function may also be called where no call of it is seen."""
-        known = self._escaping.get(function)
+        known = self._escaping.get(function.name)
         if known is None:
-            known = self._escaping[function] = any(
-                self._escapes_in(module, unit, words, function)
-                for module, unit, words in self._mentioning([function.name])
-            )
-        return known
+            found = self._references_to(function.name)
+            known = self._escaping[function.name] = Escaping(found, self._resolver)
+        return known.may_be(function)
 
-    def _escapes_in(
-        self, module: Module, unit: Unit, words: frozenset[str], function: Function
-    ) -> bool:
-        for reference in references(unit.statements, self.scope_of(module, unit)):
-            if reference.word in words and reference.may_be(function, self._resolver):
-                return True
-        return False
+    def _references_to(self, name: str) -> Iterator[Reference]:
+        for module, unit, words in self._mentioning([name]):
+            by_word = self._references.get(unit)
+            if by_word is None:
+                by_word = self._references[unit] = {}
+                for reference in references(unit.statements, self.scope_of(module, unit)):
+                    by_word.setdefault(reference.word, []).append(reference)
+            for word in words & by_word.keys():
+                yield from by_word[word]
 
     # -- targets ------------------------------------------------------------------------
 

@@ -29,14 +29,42 @@ class Reference:
     scope: Scope
     called: bool = False
 
-    def may_be(self, function: Function, resolver: Resolver) -> bool:
-        """Whether this use may lead to calls of a function that are not seen."""
-        if isinstance(self.node, n.Const):
-            return True
-        if not self.called:
-            return function in resolver.of(self.node, self.scope)
-        base = self.node.base if isinstance(self.node, n.Attribute) else None
-        return function.owner is not None and base is not None and not resolver.of(base, self.scope)
+
+class Escaping:
+    """Which functions of one name may be called where no call of them is seen.
+
+    Args:
+        references: Uses of the name; they are looked at as far as questions need it.
+        resolver: Resolves them.
+    """
+
+    def __init__(self, references: Iterable[Reference], resolver: Resolver) -> None:
+        self._left = iter(references)
+        self._resolver = resolver
+        self._all = False
+        self._methods = False
+        self._some: set[Function] = set()
+
+    def may_be(self, function: Function) -> bool:
+        """Whether a use may lead to calls of a function that are not seen."""
+        while not self._leads_to(function):
+            reference = next(self._left, None)
+            if reference is None:
+                return False
+            self._take(reference)
+        return True
+
+    def _leads_to(self, function: Function) -> bool:
+        return self._all or function in self._some or (self._methods and function.owner is not None)
+
+    def _take(self, use: Reference) -> None:
+        if isinstance(use.node, n.Const):
+            self._all = True
+        elif not use.called:
+            found = self._resolver.of(use.node, use.scope)
+            self._some.update(one for one in found if isinstance(one, Function))
+        elif isinstance(use.node, n.Attribute):
+            self._methods = self._methods or not self._resolver.of(use.node.base, use.scope)
 
 
 def references(statements: Iterable[n.Stmt], scope: Scope) -> Iterator[Reference]:
