@@ -72,6 +72,7 @@ class Unit:
     indented: bool = False
     _lowered: tuple[n.Stmt, ...] | None = field(default=None, repr=False)
     _calling: Calling | None = field(default=None, repr=False)
+    _key: str = field(default="", repr=False)
     holder: Unit | None = field(default=None, init=False, repr=False)
 
     def __post_init__(self) -> None:
@@ -92,24 +93,52 @@ class Unit:
         return text if text.endswith("\n") else f"{text}\n"
 
     @property
-    def plain(self) -> str:
-        """The source lines for searching; see :attr:`SourceFacts.plain`."""
+    def known_plain(self) -> str:
+        """The same where nobody asks for the sake of a finding."""
         text = self.source.plain[self.span]
         return text if text.endswith("\n") else f"{text}\n"
 
+    @property
+    def plain(self) -> str:
+        """The source lines for searching; see :attr:`SourceFacts.plain`."""
+        self.source.note_asked(self, "text")
+        return self.known_plain
+
     def has(self, text: str) -> bool:
         """Whether this stands anywhere in the unit."""
-        return text in (self.plain if text.isascii() else self.text)
+        return self.source.answer_of(self, "has", text, lambda: self._has(text))
+
+    def _has(self, text: str) -> bool:
+        return text in (self.known_plain if text.isascii() else self.text)
 
     def search(self, pattern: re.Pattern[str]) -> bool:
         """Whether something in the unit matches."""
-        return pattern.search(self.plain if pattern.pattern.isascii() else self.text) is not None
+        key = pattern_key(pattern)
+        return self.source.answer_of(
+            self, "search", key, lambda: pattern.search(self._for(pattern)) is not None
+        )
+
+    def findall(self, pattern: re.Pattern[str]) -> list[Any]:
+        """Returns what ``pattern.findall`` does; lists in place of tuples."""
+        key = pattern_key(pattern)
+        return self.source.answer_of(
+            self, "findall", key, lambda: _lists(pattern.findall(self._for(pattern)))
+        )
+
+    def _for(self, pattern: re.Pattern[str]) -> str:
+        return self.known_plain if pattern.pattern.isascii() else self.text
 
     @property
     def calling(self) -> Calling:
         """What the text of the unit defines, and what it calls."""
+        self.source.note_asked(self, "calling")
+        return self.known_calling
+
+    @property
+    def known_calling(self) -> Calling:
+        """The same where nobody asks for the sake of a finding."""
         if self._calling is None:
-            self._calling = read_calling(self.plain)
+            self._calling = read_calling(self.known_plain)
         return self._calling
 
     @property
@@ -128,6 +157,11 @@ class Unit:
     @property
     def key(self) -> str:
         """What the lowered statements are kept under: a hash of all they depend on."""
+        if not self._key:
+            self._key = self._made_key()
+        return self._key
+
+    def _made_key(self) -> str:
         kind = "member" if self.indented else "class" if self.members else "statement"
         return text_key(f"{kind}\n{self.text}")
 
@@ -147,7 +181,7 @@ class Unit:
     def _parse(self) -> tuple[n.Stmt, ...]:
         text = self.text
         if self.members:
-            text += " " * (_indent(self.source.lines[self.members[0].first - 1]) or 1) + "pass\n"
+            text += " " * (_indent(self.source.known_lines[self.members[0].first - 1]) or 1) + "pass\n"
         offset = self.first - 1
         if self.indented:
             text, offset = "class _:\n" + text, offset - 1
@@ -257,6 +291,32 @@ class SourceFacts:
     def _for(self, pattern: re.Pattern[str]) -> str:
         return self.plain if pattern.pattern.isascii() else self.text
 
+    def answer_of(
+        self, unit: Unit, kind: str, question: str, find: Callable[[], _Answer]
+    ) -> _Answer:
+        """Returns an answer that one of the units gives; see :class:`FileLookups`."""
+        if self._looked is None:
+            return find()
+        return self._looked.answer(str(self._places[unit]), f"{kind} {question}", find)
+
+    def note_asked(self, unit: Unit, what: str) -> None:
+        """Notes that an outcome depends on something of a unit as a whole."""
+        if self._looked is not None:
+            self._looked.answer(str(self._places[unit]), what, _yes)
+
+    def excerpt(self, first: int, last: int) -> list[str]:
+        """Returns lines of the text.
+
+        Args:
+            first: The first line, from 1.
+            last: The last one.
+        """
+        if self._looked is not None:
+            for unit in self._units:
+                if unit.first <= last and first <= unit.last:
+                    self.note_asked(unit, "text")
+        return self.known_lines[first - 1 : last]
+
     def _answer(self, kind: str, question: str, find: Callable[[], _Answer]) -> _Answer:
         return find() if self._looked is None else self._looked.answer(kind, question, find)
 
@@ -279,7 +339,10 @@ class SourceFacts:
 
     def mentions(self, words: Iterable[str]) -> bool:
         """Whether all of these stand in the text: names as a whole, anything else anywhere."""
-        return all(w in self.words if w.isidentifier() else self.has(w) for w in words)
+        return all(self._has_word(w) if w.isidentifier() else self.has(w) for w in words)
+
+    def _has_word(self, word: str) -> bool:
+        return self._answer("word", word, lambda: word in self.words)
 
     def units_with(self, word: str) -> Sequence[Unit]:
         """Returns the units whose text has this name as a whole, in order."""
@@ -303,7 +366,7 @@ class SourceFacts:
     def _units_by_word(self) -> dict[str, list[Unit]]:
         found: defaultdict[str, list[Unit]] = defaultdict(list)
         for unit in self.all_units():
-            for word in set(words_in(unit.plain)):
+            for word in set(words_in(unit.known_plain)):
                 found[word].append(unit)
         return found
 
@@ -313,9 +376,15 @@ class SourceFacts:
         # The header of a class comes before the members, which begin further down.
         return sorted(found, key=found.__getitem__)
 
-    @cached_property
+    @property
     def lines(self) -> list[str]:
         """The source lines, without line ends."""
+        self._answer("text", "", _yes)
+        return self.known_lines
+
+    @cached_property
+    def known_lines(self) -> list[str]:
+        """The same where nobody asks for the sake of a finding."""
         return self.text.split("\n")
 
     @cached_property
@@ -338,19 +407,19 @@ class SourceFacts:
             except (ValueError, TypeError, IndexError, AttributeError):
                 self.store.damaged()
         units = self._cut()
-        if not self.problems:
+        if self.store.keeps and not self.problems:
             self.kept.keep_index(self.key, [_index_values(unit) for unit in units])
         return units
 
     def _unit(self, values: list[Any]) -> Unit:
-        first, last, binds, members, indented, statements, defines, hands_on = values
+        first, last, binds, members, indented, statements, defines, hands_on, key = values
         if not (isinstance(first, int) and isinstance(last, int)):
             raise TypeError("a line is a number")
         inner = tuple(self._unit(member) for member in members)
         lowered = None if statements is None else decode(statements, first)
         calling = Calling(frozenset(defines.split()), frozenset(hands_on.split()))
         bound = frozenset(binds.split())
-        return Unit(self, first, last, bound, inner, indented is True, lowered, calling)
+        return Unit(self, first, last, bound, inner, indented is True, lowered, calling, key)
 
     def _cut(self) -> tuple[Unit, ...]:
         try:
@@ -432,7 +501,7 @@ class SourceFacts:
 
     def _characters(self, line: int, offset: int) -> int:
         """Turns an offset in UTF-8 bytes, as ``ast`` gives it, into one in characters."""
-        text = self.lines[line - 1]
+        text = self.known_lines[line - 1]
         return offset if text.isascii() else len(text.encode()[:offset].decode(errors="replace"))
 
     def _members(self, node: ast.ClassDef) -> tuple[Unit, ...]:
@@ -471,6 +540,10 @@ class SourceFacts:
         )
 
 
+def _yes() -> bool:
+    return True
+
+
 def _lists(found: Iterable[Any]) -> list[Any]:
     """Found texts as JSON knows them."""
     return [list(one) if isinstance(one, tuple) else one for one in found]
@@ -501,9 +574,10 @@ def _index_values(unit: Unit) -> list[Any]:
     lowered = encode(unit._lowered, unit.first) if unit._lowered else None
     binds, defines, hands_on = (
         " ".join(sorted(names))
-        for names in (unit.binds, unit.calling.defines, unit.calling.hands_on)
+        for names in (unit.binds, unit.known_calling.defines, unit.known_calling.hands_on)
     )
-    return [unit.first, unit.last, binds, members, unit.indented, lowered, defines, hands_on]
+    place = [unit.first, unit.last, binds, members, unit.indented]
+    return [*place, lowered, defines, hands_on, unit.key]
 
 
 def _reason(error: BaseException) -> str:

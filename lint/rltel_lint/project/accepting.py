@@ -217,7 +217,7 @@ class Accepting:
 
     def mentions_carriers(self, function: Function) -> bool:
         """Whether the text of a function names a carrier's keyword, opener or decorator."""
-        lines = function.module.facts.lines[function.node.at[0] - 1 : function.node.at[2]]
+        lines = function.module.facts.excerpt(function.node.at[0], function.node.at[2])
         return self._words.search("\n".join(lines)) is not None
 
     @cached_property

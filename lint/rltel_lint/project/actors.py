@@ -119,8 +119,8 @@ class Actors:
     def _used(self, module: Module) -> Iterator[Entity]:
         names: set[str] = set()
         for unit in module.facts.units_with_any(("remote", "options")):
-            names.update(_BUILT.findall(unit.plain))
-            names.update(_WRAPPED.findall(unit.plain))
+            names.update(unit.findall(_BUILT))
+            names.update(unit.findall(_WRAPPED))
         for name in sorted(names):
             yield from self._class_named(name, module)
 

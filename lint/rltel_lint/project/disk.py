@@ -20,7 +20,8 @@ from rltel_lint.manifest import is_settled
 
 _SKIPPED = frozenset({"__pycache__", "node_modules", "build", "dist"})
 _MOST_FILES = 20_000
-_TEST = r"^\s*(?:async\s+)?(?:def\s+(test\w*)|class\s+(Test\w*))"
+TEST = r"^\s*(?:async\s+)?(?:def\s+(test\w*)|class\s+(Test\w*))"
+"""The head of a test function or class, at any depth; of a text with several lines."""
 
 Answers = dict[str, dict[str, Any]]
 """By the kind of the question and what it is about; JSON values."""
@@ -136,7 +137,7 @@ def join(answers: Answers, others: Answers) -> None:
 
 def test_names(text: str) -> set[str]:
     """Returns the names of test functions and classes in a text."""
-    matches = re.finditer(_TEST, text, re.MULTILINE)  # not compiled where nobody looks
+    matches = re.finditer(TEST, text, re.MULTILINE)  # not compiled where nobody looks
     return {name for match in matches for name in match.groups() if name}
 
 

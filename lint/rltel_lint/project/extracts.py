@@ -127,5 +127,5 @@ def _returns(site: CallSite, function: Function) -> bool:
 
 
 def _says_locals(function: Function) -> bool:
-    lines = function.module.facts.lines[function.node.at[0] - 1 : function.node.at[2]]
+    lines = function.module.facts.excerpt(function.node.at[0], function.node.at[2])
     return any("locals()" in line for line in lines)

@@ -121,7 +121,7 @@ class ImportGraph:
     def _dotted(self, node: n.Import, module: Module) -> Iterator[str]:
         if node.module is None:
             # Of ``import a.b`` only what it binds is kept, so the text has to tell.
-            match = _PLAIN.match("\n".join(module.facts.lines[node.at[0] - 1 : node.at[2]]))
+            match = _PLAIN.match("\n".join(module.facts.excerpt(node.at[0], node.at[2])))
             for written in match["names"].split(",") if match else ():
                 yield from written.split()[:1]
             return

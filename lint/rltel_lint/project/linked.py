@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
@@ -19,6 +20,7 @@ from rltel_lint.project.categories import Categories
 from rltel_lint.project.citations import Citations
 from rltel_lint.project.containment import Containment
 from rltel_lint.project.dashboards import Dashboards
+from rltel_lint.project.disk import TEST, is_test
 from rltel_lint.project.documents import Documents
 from rltel_lint.project.evaluate import Evaluator
 from rltel_lint.project.fences import Fences
@@ -162,6 +164,19 @@ class Project:
         if folder not in self._requirements:
             self._requirements[folder] = Requirements.around(document, self.tree)
         return self._requirements[folder]
+
+    @cached_property
+    def tests(self) -> frozenset[str]:
+        """The names of all test functions and classes in files named like tests."""
+        defined = re.compile(TEST, re.MULTILINE)
+        known = {
+            name
+            for path, facts in self.sources.items()
+            if is_test(path.rpartition("/")[2])
+            for names in facts.findall(defined)
+            for name in names
+        }
+        return self.tree.disk.tests() | (known - {""})
 
     @cached_property
     def citations(self) -> Citations:

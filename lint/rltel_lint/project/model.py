@@ -97,7 +97,7 @@ class Module(Scope):
     @cached_property
     def has_walrus(self) -> bool:
         """Whether an expression of the file may bind a name."""
-        return ":=" in self.facts.text
+        return self.facts.has(":=")
 
     def star_imports(self) -> list[n.Import]:
         """Returns the ``from x import *`` statements at module level."""

@@ -18,7 +18,7 @@ from rltel_lint.vocabulary.model import KnownCall, Vocabulary
 
 _DEPTH = 4
 _CONTEXT_ARGUMENTS = {"context", "links", "parent", "remote_context", "remote_carrier"}
-_FUNCTION = re.compile(r"\s*(?:@|(?:async\s+)?def\b)")
+_FUNCTION = re.compile(r"\A\s*(?:@|(?:async\s+)?def\b)")
 _EXTRACTS = ("extract", "set_span_in_context")
 
 
@@ -108,7 +108,7 @@ class Reach:
             for name in sorted(level - called_by.keys() - ends):
                 callers = called_by[name] = set()
                 for module, unit in self._callers.units(name):
-                    if _FUNCTION.match(unit.plain):
+                    if unit.search(_FUNCTION):
                         callers |= unit.binds
                         if self._is_remote(module, unit):
                             remote |= unit.binds
@@ -179,7 +179,7 @@ class Reach:
         return any(self._opens(call.func, scope) for call, scope in _calls(function))
 
     def _may_open(self, function: Function) -> bool:
-        lines = function.module.facts.lines[function.node.at[0] - 1 : function.node.at[2]]
+        lines = function.module.facts.excerpt(function.node.at[0], function.node.at[2])
         return self._words.search("\n".join(lines)) is not None
 
     def _opens(self, func: n.Expr, scope: Function) -> bool:

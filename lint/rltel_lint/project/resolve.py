@@ -547,9 +547,9 @@ def _methods_writing(cls: Class, attr: str) -> Iterator[Function]:
     if cls.unit is None:
         yield from cls.methods()
         return
-    stored = rf"\.{re.escape(attr)}{_STORED}"
+    stored = re.compile(rf"\.{re.escape(attr)}{_STORED}")
     for unit in cls.unit.members:
-        if unit.has(f".{attr}") and re.search(stored, unit.text):
+        if unit.has(f".{attr}") and unit.search(stored):
             for statement in unit.statements:
                 if isinstance(statement, n.FunctionDef):
                     yield cls.module.function(statement, owner=cls)

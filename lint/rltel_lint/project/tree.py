@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from functools import cached_property
 from pathlib import Path
 
-from rltel_lint.project.disk import Disk, is_test, test_names
+from rltel_lint.project.disk import Disk
 
 
 class Tree:
@@ -55,13 +55,3 @@ class Tree:
     def _submodules(self) -> tuple[str, ...]:
         text = self.read(".gitmodules")
         return tuple(re.findall(r"^\s*path\s*=\s*(\S+)", text, re.MULTILINE))
-
-    @cached_property
-    def tests(self) -> frozenset[str]:
-        """The names of all test functions and classes in files named like tests."""
-        known = (test_names(text) for path, text in self.texts.items() if _named_like_test(path))
-        return self.disk.tests().union(*known)
-
-
-def _named_like_test(path: str) -> bool:
-    return is_test(path.rpartition("/")[2])

@@ -100,7 +100,7 @@ class CitedThingMissing(Rule):
         near = nearest(name, known, 0.8) or next(
             (one for one in sorted(known) if "_" in one and name.startswith(f"{one}_")), None
         )
-        if near is None or name in project.tree.tests:
+        if near is None or name in project.tests:
             return
         yield self.finding(mention.place, f'there is no "{name}"; did you mean "{near}"?')
 
@@ -129,7 +129,7 @@ class CitedThingMissing(Rule):
         return not any(known.endswith(f"/{path}") for known in tree.texts)
 
     def _test(self, project: Project, mention: Mention, name: str) -> Iterator[Finding]:
-        tests = project.tree.tests
+        tests = project.tests
         if not tests or name in tests or any(one.startswith(f"{name}_") for one in tests):
             return
         if project.tree.exists(f"tests/{name}.py") or self._names_a_file(project, name):

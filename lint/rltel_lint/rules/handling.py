@@ -269,7 +269,7 @@ def _supported(site: SpanSite) -> tuple[str, ...]:
     if not site.via:
         return site.helper.supports
     own = site.via[0]
-    lines = own.module.facts.lines[own.node.at[0] - 1 : own.node.at[2]]
+    lines = own.module.facts.excerpt(own.node.at[0], own.node.at[2])
     text = "\n".join(lines)
     if site.helper.use == "decorator":
         return site.helper.supports

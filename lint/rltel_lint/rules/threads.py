@@ -252,7 +252,7 @@ def _nested(function: Function) -> Iterator[Function]:
 
 
 def _says_signature(function: Function) -> bool:
-    lines = function.module.facts.lines[function.node.at[0] - 1 : function.node.at[2]]
+    lines = function.module.facts.excerpt(function.node.at[0], function.node.at[2])
     return any("__signature__" in line or "__wrapped__" in line for line in lines)
 
 

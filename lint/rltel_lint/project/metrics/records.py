@@ -38,7 +38,7 @@ class Records:
                     yield key_at(literal(name), cls.place(binding.node.targets[0]))
         place = cls.place(cls.node)
         for unit in cls.unit.members if cls.unit is not None else ():
-            for name in _STORE.findall(unit.plain):
+            for name in unit.findall(_STORE):
                 yield key_at(literal(name), place)
         if cls.unit is None and cls.node.body:
             if any(isinstance(statement, n.FunctionDef) for statement in cls.node.body):
