@@ -39,6 +39,23 @@ class Way:
     calls: tuple[tuple[Function, n.Expr], ...] = ()
 
 
+@dataclass(eq=False)
+class _Written:
+    """A call, or what it is given, that may run a function.
+
+    Attributes:
+        site: The call.
+        expr: What is called, or one of the arguments.
+        words: The names that it may refer to; none if any.
+        steps: What it runs, once that was asked.
+    """
+
+    site: CallSite
+    expr: n.Expr
+    words: frozenset[str]
+    steps: list[Step] | None = None
+
+
 class Flow:
     """Follows calls within one process.
 
@@ -69,6 +86,8 @@ class Flow:
         self._leading: dict[int, Leads] = {}  # kept, so that no id is used twice
         self._calls: dict[n.Stmt, list[n.Call]] = {}
         self._held: dict[tuple[Function, str], frozenset[str]] = {}
+        self._direct: dict[tuple[Function, str], frozenset[str]] = {}
+        self._of_function: dict[Function, list[_Written]] = {}
 
     # -- direct uses --------------------------------------------------------------------
 
@@ -137,29 +156,53 @@ class Flow:
         known = self._steps.get(key)
         if known is None:
             self._leading[id(leading)] = leading
-            known = self._steps[key] = []
-            for statement in function.paths:
-                if not isinstance(statement, (n.FunctionDef, n.ClassDef)):
-                    known += self.steps_in(statement, function, leading, calls)
+            written = self._of_function.get(function)
+            if written is None:
+                written = self._of_function[function] = [
+                    one
+                    for statement in function.paths
+                    if not isinstance(statement, (n.FunctionDef, n.ClassDef))
+                    for one in self._written_in(statement, function)
+                ]
+            known = self._steps[key] = list(self._taken(written, leading, calls))
         return known
 
     def steps_in(
         self, statement: n.Stmt, scope: Scope, leading: Leads, calls: int = _DEPTH
     ) -> Iterator[Step]:
         """Yields the steps that one statement takes itself."""
-        for node in self.calls_in(statement):
-            func = node.func
+        return self._taken(list(self._written_in(statement, scope)), leading, calls)
+
+    def _taken(self, written: list[_Written], leading: Leads, calls: int) -> Iterator[Step]:
+        words = {word for one in written for word in one.words}
+        near = {word for word in words if leading.reaches(word, calls)}
+        for one in written:
+            if not one.words or not near.isdisjoint(one.words):
+                if one.steps is None:
+                    one.steps = list(self._runs(one))
+                yield from one.steps
+
+    def _runs(self, written: _Written) -> Iterator[Step]:
+        """The functions that a call, or who is given its argument, runs in this process."""
+        site, expr = written.site, written.expr
+        if expr is site.call.func:
+            for target in self._finder.called(site):
+                yield from self._into(site.call, target)
+        else:
+            for entity in self._resolver.of(expr, site.scope):
+                if isinstance(entity, Function):
+                    yield expr, entity
+
+    def _written_in(self, statement: n.Stmt, scope: Scope) -> Iterator[_Written]:
+        for call in self.calls_in(statement):
+            func = call.func
             if isinstance(func, n.Attribute) and func.attr in {"remote", "options"}:
                 continue  # another process
-            if self._may_lead(func, scope, leading, calls):
-                for target in self._finder.called(CallSite(node, scope, statement)):
-                    yield from self._into(node, target)
-            for arg in node.args:
+            site = CallSite(call, scope, statement)
+            yield _Written(site, func, self._words(func, scope))
+            for arg in call.args:
                 if isinstance(arg.value, (n.Name, n.Attribute)):
-                    if self._may_lead(arg.value, scope, leading, calls):
-                        for entity in self._resolver.of(arg.value, scope):
-                            if isinstance(entity, Function):
-                                yield arg.value, entity
+                    yield _Written(site, arg.value, self._words(arg.value, scope))
 
     def calls_in(self, statement: n.Stmt) -> list[n.Call]:
         """Returns the calls that stand in a statement itself."""
@@ -170,36 +213,35 @@ class Flow:
             ]
         return known
 
-    def _may_lead(self, func: n.Expr, scope: Scope, leading: Leads, calls: int) -> bool:
-        word = _last(func)
-        if not word or self._is_spelled(word, scope, leading, calls):
-            return True
-        if not isinstance(func, n.Name) or not isinstance(scope, Function):
-            return False
-        if scope.owner is not None and word in (one.name for one in scope.node.params.items[:1]):
-            return True  # ``cls`` may be called
-        todo, seen = [word], {word}
-        while todo:
-            for one in self._mentioned(todo.pop(), scope) - seen:
-                if self._is_spelled(one, scope, leading, calls):
-                    return True
-                seen.add(one)
-                todo.append(one)
-        return False
+    def _words(self, expr: n.Expr, scope: Scope) -> frozenset[str]:
+        """The names that what an expression refers to may have; none if it may have any."""
+        word = _last(expr)
+        if not isinstance(expr, n.Name) or not isinstance(scope, Function):
+            found = frozenset({word}) if word else frozenset()
+        elif scope.owner is not None and word in (p.name for p in scope.node.params.items[:1]):
+            found = frozenset()  # ``cls`` may be called
+        else:
+            found = self._held_by(word, scope)
+        originals = scope.module.facts.originals
+        return found.union(originals[one] for one in found & originals.keys())
 
-    @staticmethod
-    def _is_spelled(word: str, scope: Scope, leading: Leads, calls: int) -> bool:
-        """Whether a name, or what the module imports under it, leads to a goal."""
-        if leading.reaches(word, calls):
-            return True
-        original = scope.module.facts.originals.get(word)
-        return original is not None and leading.reaches(original, calls)
-
-    def _mentioned(self, name: str, function: Function) -> frozenset[str]:
-        """The names in all that is assigned to a local variable."""
+    def _held_by(self, name: str, function: Function) -> frozenset[str]:
+        """A name, and if it is a local variable those in all that it may be assigned."""
         known = self._held.get((function, name))
         if known is None:
-            known = self._held[function, name] = frozenset(
+            known = frozenset({name})
+            todo = self._mentioned(name, function)
+            while todo:
+                known |= todo
+                todo = frozenset().union(*(self._mentioned(one, function) for one in todo)) - known
+            self._held[function, name] = known
+        return known
+
+    def _mentioned(self, name: str, function: Function) -> frozenset[str]:
+        """The names in what is assigned to a local variable."""
+        known = self._direct.get((function, name))
+        if known is None:
+            known = self._direct[function, name] = frozenset(
                 _word(node)
                 for binding in function.bindings_of(name)
                 for value in _given(binding)
