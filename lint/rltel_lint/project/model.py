@@ -63,6 +63,7 @@ class Module(Scope):
         self.parent = None
         self.module = self
         self._bindings: dict[str, list[Binding]] = {}
+        self._by_unit: dict[Unit, dict[str, list[Binding]]] = {}
         self._functions: dict[n.FunctionDef, Function] = {}
         self._classes: dict[n.ClassDef, Class] = {}
 
@@ -90,8 +91,15 @@ class Module(Scope):
         if known is None:
             known = self._bindings[name] = []
             for unit in self.facts.bindings.get(name, ()):
-                bound = bound_in(unit.statements, passing=self.has_walrus)
-                known += [binding for one, binding in bound if one == name]
+                known += self._bound_by(unit).get(name, ())
+        return known
+
+    def _bound_by(self, unit: Unit) -> dict[str, list[Binding]]:
+        known = self._by_unit.get(unit)
+        if known is None:
+            known = self._by_unit[unit] = {}
+            for name, binding in bound_in(unit.statements, passing=self.has_walrus):
+                known.setdefault(name, []).append(binding)
         return known
 
     @cached_property
