@@ -62,6 +62,7 @@ class Kills:
         self._lifecycle = lifecycle
         self._flow = lifecycle.flow
         self._flushing: dict[frozenset[str], Leading] = {}
+        self._leading_there: dict[tuple[Function, frozenset[str]], bool] = {}
 
     @cached_property
     def _ending(self) -> frozenset[Function]:
@@ -216,9 +217,17 @@ class Kills:
                         return True
             if statement.at < site.call.at:
                 for written, target in self._flow.steps_in(statement, function, leading):
-                    if written.at < site.call.at and self._leads_to_flush(target, names, 2, set()):
+                    if written.at < site.call.at and self._leads(target, names):
                         return True
         return False
+
+    def _leads(self, function: Function, names: frozenset[str]) -> bool:
+        """Whether a function flushes soon; many kills may lie behind calls of the same one."""
+        known = self._leading_there.get((function, names))
+        if known is None:
+            known = self._leads_to_flush(function, names, 2, set())
+            self._leading_there[function, names] = known
+        return known
 
     @cached_property
     def _flush_calls(self) -> frozenset[n.Call]:

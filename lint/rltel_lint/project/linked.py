@@ -25,6 +25,7 @@ from rltel_lint.project.documents import Documents
 from rltel_lint.project.evaluate import Evaluator
 from rltel_lint.project.fences import Fences
 from rltel_lint.project.groups import GroupFinder, Groups
+from rltel_lint.project.helper_imports import HelperImports
 from rltel_lint.project.lifecycle import Lifecycle
 from rltel_lint.project.metrics import Metrics
 from rltel_lint.project.modules import ModuleTable
@@ -182,6 +183,11 @@ class Project:
     def citations(self) -> Citations:
         """Looks up dotted names that a text cites."""
         return Citations(self.modules, self.resolver)
+
+    @cached_property
+    def helper_imports(self) -> HelperImports:
+        """Where files import helpers from."""
+        return HelperImports(self.vocabulary, self.finder, self.resolver)
 
     @cached_property
     def categories(self) -> Categories:

@@ -6,7 +6,6 @@ that the module of the old one has as well, a row whose document can be written.
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import PurePosixPath
@@ -30,9 +29,10 @@ from rltel_lint.facts.entries import DocumentEntry, EntryKind
 from rltel_lint.findings import Place
 from rltel_lint.project.accepting import Method
 from rltel_lint.project.calls import CallSite
+from rltel_lint.project.helper_imports import dotted_name
 from rltel_lint.project.linked import Project
 from rltel_lint.project.model import Function, Module
-from rltel_lint.project.resolve import Entity, External
+from rltel_lint.project.resolve import Entity
 from rltel_lint.project.spans import SpanSite
 from rltel_lint.rules.wording import all_near, nearest
 from rltel_lint.vocabulary.model import KnownCall, SpanHelper, means
@@ -149,7 +149,7 @@ def _helper(project: Project, site: SpanSite, name: str) -> SpanHelper | None:
     if helper is None:
         return None
     for entity in _beside(project, site.at, name):
-        if means(_dotted(entity), name, helper.modules):
+        if means(dotted_name(entity), name, helper.modules):
             return helper
     return None
 
@@ -168,12 +168,6 @@ def _beside(project: Project, site: CallSite, name: str) -> Iterator[Entity]:
             source = resolver.imported_module(binding.node, scope.module)
             if source is not None:
                 yield from resolver.member(source, name)
-
-
-def _dotted(entity: Entity) -> str:
-    if isinstance(entity, External):
-        return entity.name
-    return entity.qualified if isinstance(entity, Function) else ""
 
 
 # -- carriers ---------------------------------------------------------------------------
@@ -219,45 +213,12 @@ def accept_carrier(project: Project, method: Method) -> Fix | None:
 
 
 def _module_of(project: Project, user: Module, known: KnownCall) -> str:
-    """The module that a file imports a name from: as it does already, or as the others do.
-
-    Where they differ, most decide, then the project's own module over the library.
-    """
-    words = {helper.name for helper in project.vocabulary.helpers if helper.modules}
-    carriers = project.vocabulary.carriers
-    for calls in (carriers.keyword_helpers, carriers.makers, carriers.openers, carriers.accepting):
-        words |= {call.name for call in calls}
-    for node, module in _imports(project, user):
-        if any(original in words for original, _ in node.names) and _has(project, module, known):
-            return "." * node.level + (node.module or "")
-    found: Counter[Module | External] = Counter()
-    for other in {module.path: module for module, _ in project.finder.mentioning(words)}.values():
-        for node, module in _imports(project, other):
-            if any(original in words for original, _ in node.names):
-                found[module] += _has(project, module, known)
-    usual = sorted(found, key=lambda one: (-found[one], isinstance(one, External), one.name))
-    if usual and found[usual[0]]:
-        return usual[0].name
+    """The module that a file imports a name from: as it does already, or as the others do."""
+    found = project.helper_imports.module_of(user, known)
+    if found:
+        return found
     # What the shipped runtime promises to export there.
     return "rl_telemetry.instrumentation" if "rl_telemetry" in known.modules[:1] else ""
-
-
-def _imports(project: Project, user: Module) -> Iterator[tuple[n.Import, Module | External]]:
-    for unit in user.facts.units:
-        if not unit.has("import"):
-            continue
-        for node in unit.statements:
-            if isinstance(node, n.Import) and node.module is not None:
-                module = project.resolver.imported_module(node, user)
-                if module is not None:
-                    yield node, module
-
-
-def _has(project: Project, module: Module | External, known: KnownCall) -> bool:
-    return any(
-        means(_dotted(entity), known.name, known.modules)
-        for entity in project.resolver.member(module, known.name)
-    )
 
 
 # -- lists in code ----------------------------------------------------------------------
