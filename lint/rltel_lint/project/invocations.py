@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 
 from rltel_lint.facts import nodes as n
 from rltel_lint.facts.occurrences import occurrences
@@ -33,6 +33,7 @@ class Invocations:
         self._definitions: dict[str, int] = {}
         self._units: dict[str, list[tuple[Module, Unit]]] = {}
         self._named: dict[str, list[CallSite]] = {}
+        self._called: dict[CallSite, Collection[Function | Class]] = {}
 
     def of(self, target: Function | Class, *, loose: bool = False) -> list[CallSite]:
         """Returns the calls that run a function or construct a class, through Ray too.
@@ -81,7 +82,10 @@ class Invocations:
                     yield module, unit
 
     def _calls(self, site: CallSite, target: Function | Class, loose: bool) -> bool:
-        if target in self._finder.called(site):
+        called = self._called.get(site)
+        if called is None:
+            called = self._called[site] = self._finder.called(site)
+        if target in called:
             return True
         func = site.call.func
         return (
