@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 
+from rltel_lint.comments import MAY_SILENCE
 from rltel_lint.config import Config
 from rltel_lint.contents import Contents, Texts
 from rltel_lint.errors import ConfigError
@@ -27,9 +27,6 @@ from rltel_lint.rules.base import Review, Reviewed, Rule
 from rltel_lint.rules.catalogue import ALL_RULES
 from rltel_lint.running import run_rules
 from rltel_lint.vocabulary import VocabularyError, load_vocabulary
-
-_COMMENT = re.compile("noqa|rltel:", re.IGNORECASE)
-"""What stands in every comment that a review reads."""
 
 
 @dataclass(frozen=True)
@@ -195,7 +192,8 @@ def _reviewed(source: Input, project: Project, found: Iterable[Finding]) -> dict
     with_findings = {finding.place.path for finding in found}
     texts = dict(source.documents)
     for path, facts in project.sources.items():
-        if path in with_findings or facts.search(_COMMENT):
+        # The comments are asked for in any case, so that it is known that they matter.
+        if facts.search(MAY_SILENCE) or path in with_findings:
             texts[path] = source.sources[path]
     return texts
 

@@ -52,16 +52,22 @@ def outcome(
     key = result_key(session) if session.cache else ""
     known = load_result(store, key, session.root) if key else None
     if known is not None:
-        return known
+        return known.findings, known.counts
     if session.cache is None:
         return _computed(analyse(session, store))
+    from rltel_lint.editing import after_edit
     from rltel_lint.locking import exclusive
 
     # flake8's workers all come here at once on a tree that is new to them.
     with exclusive(session.cache / "lock"):
         known = load_result(store, key, session.root)
         if known is not None:
-            return known
+            return known.findings, known.counts
+        edited = after_edit(session, store)
+        if edited is not None:
+            found = _with_silence(session, edited.result.findings)
+            save_result(store, key, found, edited.result.counts, edited.result.asked, edited.base)
+            return found, edited.result.counts
         result = analyse(session, store)
         found = _with_silence(session, result.findings)
         # A file may have changed after the first look at it and before it was read.

@@ -118,8 +118,12 @@ class _Project:
         def found() -> list[Finding]:
             # What an editor shows for a moment would only push out what is worth keeping, so
             # facts are kept and the outcome is not.
-            result = analyse_session(session, FactStore(session.cache))
-            return [one for one in self._kept(session, result.findings) if one.place.path == path]
+            from rltel_lint.editing import after_edit
+
+            store = FactStore(session.cache, passing=path)
+            edited = after_edit(session, store)
+            found = (edited.result if edited else analyse_session(session, store)).findings
+            return [one for one in self._kept(session, found) if one.place.path == path]
 
         return _apart(found)
 

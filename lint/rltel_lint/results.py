@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from rltel_lint.config import Config
 from rltel_lint.contents import keys_of
@@ -21,20 +21,38 @@ _KEPT = 8
 """How many outcomes are kept: enough for switching between a few branches."""
 
 
-def result_key(session: Session) -> str:
-    """Returns a hash of all that decides the outcome of a check: configuration and texts."""
+def result_key(session: Session, sources: Mapping[str, str] | None = None) -> str:
+    """Returns a hash of all that decides the outcome of a check: configuration and texts.
+
+    Args:
+        session: The project.
+        sources: The keys of other source texts to take instead of the project's, by path.
+    """
     texts = session.texts
     parts = [_config_key(session.config), repr(texts.problems)]
-    for group in (texts.sources, texts.documents):
-        parts += [f"{path} {key}" for path, key in keys_of(group)]
+    keys = keys_of(texts.sources) if sources is None else sorted(sources.items())
+    for group in (keys, keys_of(texts.documents)):
+        parts += [f"{path} {key}" for path, key in group]
         parts.append("")
     return text_key("\n".join(parts))
 
 
-def load_result(
-    store: FactStore, key: str, root: Path
-) -> tuple[list[Finding], dict[str, int]] | None:
-    """Returns the findings and counts of an earlier run over the same input.
+class Result(NamedTuple):
+    """What is kept of a run.
+
+    Attributes:
+        findings: What was found, before suppression.
+        counts: How much was looked at.
+        asked: What the run asked of the project's folder beside the texts.
+    """
+
+    findings: list[Finding]
+    counts: dict[str, int]
+    asked: Answers
+
+
+def load_result(store: FactStore, key: str, root: Path) -> Result | None:
+    """Returns what is kept of an earlier run over the same input.
 
     Args:
         store: Where outcomes are kept.
@@ -56,7 +74,8 @@ def load_result(
                 return None
             if again != asked:
                 _keep(store, key, [kept_findings, counts, again])
-        return findings, {str(noun): int(number) for noun, number in counts.items()}
+                asked = again
+        return Result(findings, {str(n): int(number) for n, number in counts.items()}, asked)
     except (ValueError, TypeError, AttributeError, KeyError):
         store.damaged()
         return None
@@ -68,6 +87,7 @@ def save_result(
     findings: tuple[Finding, ...],
     counts: Mapping[str, int],
     asked: Answers,
+    base: str = "",
 ) -> None:
     """Keeps the outcome of a run, and drops the oldest beyond a few.
 
@@ -77,14 +97,18 @@ def save_result(
         findings: What was found, before suppression.
         counts: How much was looked at.
         asked: What the run asked of the project's folder beside the texts.
+        base: The key of the outcome that it was taken from: it is of use for longer.
     """
-    _keep(store, key, [[encode_finding(finding) for finding in findings], dict(counts), asked])
+    values = [[encode_finding(finding) for finding in findings], dict(counts), asked]
+    _keep(store, key, values, base)
 
 
-def _keep(store: FactStore, key: str, values: list[Any]) -> None:
+def _keep(store: FactStore, key: str, values: list[Any], base: str = "") -> None:
     kept = store.read(_FILE).get("results")
     results: dict[str, Any] = dict(kept) if isinstance(kept, dict) else {}
     results.pop(key, None)
+    if base in results:
+        results[base] = results.pop(base)
     results[key] = seal(values)
     store.write({_FILE: {"results": dict(list(results.items())[-_KEPT:])}})
 

@@ -85,6 +85,11 @@ class Lookups:
             asked = self._asked[path] = FileLookups(key, kept if known == key else None)
         return asked
 
+    def answers(self, path: str, key: str) -> Mapping[str, _Kind]:
+        """Returns what an earlier run asked of the text with this key, and was answered."""
+        known, kept = self.files.get(path, ("", {}))
+        return kept if known == key else {}
+
     def note_name(self, name: str, paths: Iterable[str]) -> None:
         """Notes which texts have a name."""
         self._asked_names[name] = list(paths)

@@ -18,7 +18,7 @@ from functools import cached_property
 from typing import Any, TypeVar
 
 from rltel_lint.facts import nodes as n
-from rltel_lint.facts.calling import Calling, read_calling
+from rltel_lint.facts.calling import Calling, calls_name, names_only, read_calling
 from rltel_lint.facts.codec import decode, encode
 from rltel_lint.facts.lookups import FileLookups, pattern_key
 from rltel_lint.facts.lower_ast import lower
@@ -94,15 +94,9 @@ class Unit:
 
     @property
     def known_plain(self) -> str:
-        """The same where nobody asks for the sake of a finding."""
+        """The source lines for searching, where no outcome depends on it."""
         text = self.source.plain[self.span]
         return text if text.endswith("\n") else f"{text}\n"
-
-    @property
-    def plain(self) -> str:
-        """The source lines for searching; see :attr:`SourceFacts.plain`."""
-        self.source.note_asked(self, "text")
-        return self.known_plain
 
     def has(self, text: str) -> bool:
         """Whether this stands anywhere in the unit."""
@@ -129,14 +123,41 @@ class Unit:
         return self.known_plain if pattern.pattern.isascii() else self.text
 
     @property
-    def calling(self) -> Calling:
-        """What the text of the unit defines, and what it calls."""
-        self.source.note_asked(self, "calling")
-        return self.known_calling
+    def defines(self) -> frozenset[str]:
+        """The functions that are defined in the unit, nested ones too."""
+        self.source.note_asked(self, "defines")
+        return self.known_calling.defines
+
+    @property
+    def hands_on(self) -> frozenset[str]:
+        """Names that the text of the unit may call, pass on, or decorate with."""
+        self.source.note_asked(self, "hands on")
+        return self.known_calling.hands_on
+
+    def calls(self, name: str) -> bool:
+        """Whether the text of the unit calls something of a name."""
+        return self.source.answer_of(
+            self, "calls", name, lambda: calls_name(name, self.known_plain)
+        )
+
+    def names(self, name: str) -> bool:
+        """Whether the text of the unit may import or assign a name under another one."""
+        return self.source.answer_of(
+            self, "names", name, lambda: names_only(name, self.known_plain)
+        )
+
+    def hands_on_any(self, names: Iterable[str]) -> bool:
+        """Whether one of the names is in :attr:`hands_on`."""
+        return any(self._hands_on(name) for name in names)
+
+    def _hands_on(self, name: str) -> bool:
+        return self.source.answer_of(
+            self, "hands on", name, lambda: name in self.known_calling.hands_on
+        )
 
     @property
     def known_calling(self) -> Calling:
-        """The same where nobody asks for the sake of a finding."""
+        """What the text of the unit defines and calls, where no outcome depends on it."""
         if self._calling is None:
             self._calling = read_calling(self.known_plain)
         return self._calling
@@ -181,7 +202,9 @@ class Unit:
     def _parse(self) -> tuple[n.Stmt, ...]:
         text = self.text
         if self.members:
-            text += " " * (_indent(self.source.known_lines[self.members[0].first - 1]) or 1) + "pass\n"
+            text += (
+                " " * (_indent(self.source.known_lines[self.members[0].first - 1]) or 1) + "pass\n"
+            )
         offset = self.first - 1
         if self.indented:
             text, offset = "class _:\n" + text, offset - 1
@@ -321,21 +344,22 @@ class SourceFacts:
         return find() if self._looked is None else self._looked.answer(kind, question, find)
 
     @cached_property
-    def _renamed(self) -> list[list[str]]:
+    def renamed(self) -> list[list[str]]:
+        """Every ``name as alias`` in the text."""
         return self._answer("renamed", "", lambda: _lists(_renamed(self.plain)))
 
     @cached_property
     def aliases(self) -> Mapping[str, frozenset[str]]:
         """For every ``name as alias`` in the text, the aliases of each name."""
         found: dict[str, set[str]] = {}
-        for name, alias in self._renamed:
+        for name, alias in self.renamed:
             found.setdefault(name, set()).add(alias)
         return {name: frozenset(aliases) for name, aliases in found.items()}
 
     @cached_property
     def originals(self) -> Mapping[str, str]:
         """For every ``name as alias`` in the text, the name that an alias stands for."""
-        return {alias: name for name, alias in self._renamed}
+        return {alias: name for name, alias in self.renamed}
 
     def mentions(self, words: Iterable[str]) -> bool:
         """Whether all of these stand in the text: names as a whole, anything else anywhere."""

@@ -121,6 +121,14 @@ class Kept:
         self._kept["text"], self._kept["index"] = key, index
         self.changed = True
 
+    def before(self, key: str) -> tuple[list[Any], dict[str, Any]] | None:
+        """Returns the index of the text with this key, and all statements that are kept of it.
+
+        They are not used by that: an outcome is asked for, and not the facts.
+        """
+        index, units = _index(self._kept, key), self._kept.get("units")
+        return (index, units) if index is not None and isinstance(units, dict) else None
+
     def lowered(self, key: str) -> list[Any] | None:
         """Returns the encoded statements of the unit with this key."""
         value = self._kept.get("units", {}).get(key)
@@ -179,6 +187,8 @@ class FactStore:
         folder: Where facts are kept; ``None`` keeps nothing.
         note: Told, in one line, what the user should know of the folder.
         remembers: Whether facts are kept for :meth:`extracted` where there is no folder.
+        passing: A file whose text will not last, as in an editor: what is known of it, and of the
+            project with it, is not kept.
 
     Attributes:
         keeps: Whether it is of use to keep facts at all.
@@ -192,6 +202,7 @@ class FactStore:
         note: Callable[[str], None] = lambda _: None,
         *,
         remembers: bool = False,
+        passing: str = "",
     ) -> None:
         self._folder = folder
         self.keeps = folder is not None or remembers
@@ -201,6 +212,7 @@ class FactStore:
         self._syntax: set[str] | None = None
         self._fine: set[str] = set()
         self._lookups: Lookups | None = None
+        self._passing = passing
         self.is_torn = False
         self._fine_ahead: set[str] = set()
 
@@ -305,11 +317,12 @@ class FactStore:
         files: dict[str, Mapping[str, Any]] = {
             f"{text_key(path)}.json": kept.values()
             for path, kept in self._open.items()
-            if kept.changed
+            if kept.changed and path != self._passing
         }
         if self._fine != (self._syntax or set()):
             files["syntax.json"] = {"fine": sorted(self._fine)}
-        if keys is not None and self._lookups is not None and not self.is_torn:
+        lasting = not (self.is_torn or self._passing)
+        if keys is not None and self._lookups is not None and lasting:
             from rltel_lint.sealing import seal
 
             files[_LOOKUPS] = {"sealed": seal(self._lookups.values(keys))}

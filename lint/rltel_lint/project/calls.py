@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from rltel_lint.facts import nodes as n
-from rltel_lint.facts.occurrences import occurrences
 from rltel_lint.facts.source import Unit
 from rltel_lint.findings import Place
 from rltel_lint.project.binding import EMPTY, Frame, Passed, bind, bound_already, init_of
@@ -27,8 +26,6 @@ from rltel_lint.project.resolve import (
 Words = tuple[str, ...]
 
 _FROM_PACKAGE = re.compile(r"from\s+\.+\s+import\b")
-_NAMED = re.compile(r"\s*(?:as\b|[),;#\\]|$)", re.MULTILINE)
-"""What follows a name that may be imported or assigned under another one, not called."""
 _OWN_CLASS = re.compile(r"\bcls\b|\b__class__\b|\btype\(")
 """How a class calls itself."""
 
@@ -142,8 +139,7 @@ class CallFinder:
             if not self._modules.mentions(module, word):
                 continue
             for unit in module.facts.units_with(word):
-                text = unit.plain
-                if any(_NAMED.match(text, end) for _, end in occurrences(word, text)):
+                if unit.names(word):
                     for alias in _aliases(unit, word):
                         if alias not in here:
                             here.add(alias)

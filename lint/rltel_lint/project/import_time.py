@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
@@ -17,7 +18,7 @@ from rltel_lint.vocabulary.model import KnownCall
 from rltel_lint.vocabulary.model import Lifecycle as Words
 
 _HOPS = 2
-_DEFINITIONS = ("def ", "async def ", "@", "from ", "import ")
+_DEFINITION = re.compile(r"\A\s*(?:def |async def |@|from |import )")
 
 
 @dataclass(frozen=True, eq=False)
@@ -90,7 +91,7 @@ class StartsAtImport:
         near = self._flow.text.within((function.name for function in inside), _HOPS)
         for module, names in self._modules.having(near).items():
             for unit in module.facts.units_with_any(names):
-                if _defines(unit) or names.isdisjoint(unit.calling.hands_on):
+                if _defines(unit) or not unit.hands_on_any(names):
                     continue
                 for statement in run_at_import(unit.statements):
                     if isinstance(statement, n.ExprStmt) and isinstance(statement.value, n.Call):
@@ -142,4 +143,4 @@ def _is_run(statement: n.Stmt, module: Module) -> bool:
 
 
 def _defines(unit: Unit) -> bool:
-    return unit.plain.lstrip().startswith(_DEFINITIONS) or bool(unit.members)
+    return bool(unit.members) or unit.search(_DEFINITION)

@@ -6,14 +6,11 @@ import re
 from collections.abc import Collection, Iterator
 
 from rltel_lint.facts import nodes as n
-from rltel_lint.facts.occurrences import occurrences
 from rltel_lint.facts.source import Unit
 from rltel_lint.project.calls import CallFinder, CallSite
 from rltel_lint.project.model import Class, Function, Module
 from rltel_lint.project.modules import ModuleTable
 from rltel_lint.project.resolve import External, Instance, Resolver
-
-_CALLS = re.compile(r"\s*(?:\(|\.remote\b|\.options\b)")
 
 
 class Invocations:
@@ -78,7 +75,7 @@ class Invocations:
         for module in self._modules.mentioning(name):
             words = _words(module, name)
             for unit in module.facts.units_with_any(words):
-                if any(_is_called(word, unit.plain) for word in words & unit.calling.hands_on):
+                if unit.hands_on_any(words) and any(unit.calls(word) for word in words):
                     yield module, unit
 
     def _calls(self, site: CallSite, target: Function | Class, loose: bool) -> bool:
@@ -122,11 +119,3 @@ def _last_name(func: n.Expr) -> str:
     if isinstance(func, n.Attribute):
         return func.attr
     return func.id if isinstance(func, n.Name) else ""
-
-
-def _is_called(word: str, text: str) -> bool:
-    """Whether a text calls a name, in this process or through Ray."""
-    return any(
-        _CALLS.match(text, end) and not text.endswith(("def ", "class "), 0, start)
-        for start, end in occurrences(word, text)
-    )

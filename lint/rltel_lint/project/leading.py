@@ -38,7 +38,7 @@ class CallText:
                 if not self._is_library(module):
                     here = module.facts.aliases.get(name, frozenset()) | {name}
                     for unit in module.facts.units_with_any(here):
-                        if not here.isdisjoint(unit.calling.hands_on):
+                        if unit.hands_on_any(here):
                             found |= self._defined(unit)
             known = self._callers[name] = frozenset(found)
         return known
@@ -73,7 +73,7 @@ class CallText:
         """The functions in a unit; a class's name stands for its constructor, which it runs."""
         known = self._defined_in.get(unit)
         if known is None:
-            known = unit.binds | unit.calling.defines
+            known = unit.binds | unit.defines
             if unit.holder is not None and "__init__" in known:
                 known |= unit.holder.binds
             self._defined_in[unit] = known
@@ -82,7 +82,7 @@ class CallText:
     def _called(self, module: Module, unit: Unit) -> frozenset[str]:
         known = self._called_in.get(unit)
         if known is None:
-            words = unit.calling.hands_on
+            words = unit.hands_on
             originals = module.facts.originals
             words = words.union(originals[word] for word in words & originals.keys())
             known = self._called_in[unit] = frozenset(words & self._defining.keys())

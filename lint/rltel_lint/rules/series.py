@@ -477,7 +477,7 @@ def _imports(project: Project, module: Module, wanted: Module) -> bool:
         if not unit.has(last) or not unit.has("import"):
             continue
         # Of ``import a.b`` only what it binds is kept, so the text has to tell.
-        plain = re.findall(r"^import\s+([\w., ]+)", unit.plain, re.MULTILINE)
+        plain = unit.findall(re.compile(r"^import\s+([\w., ]+)", re.MULTILINE))
         dotted = [name.split()[0] for names in plain for name in names.split(",") if name.strip()]
         if any(project.resolver.dotted_module(name, module) is wanted for name in dotted):
             return True

@@ -110,7 +110,7 @@ def test_typing_does_not_push_out_what_the_command_has_kept(project: Write) -> N
 @pytest.mark.parametrize("name", ["pkg/train.py", "-"], ids=["saved", "unsaved"])
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="no process is forked here")
 def test_the_project_is_linked_in_another_process(project: Write, name: str) -> None:
-    root = project({"pkg/train.py": drifted(name="rl.saved")})
+    root = project({name: drifted(name="rl.saved") for name in ("pkg/train.py", "pkg/other.py")})
     buffer = ("--stdin-display-name", "pkg/train.py") if name == "-" else ()
     runs = {}
     for prelude in ("", NO_FORKS):
