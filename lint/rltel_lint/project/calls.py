@@ -278,8 +278,8 @@ class CallFinder:
 
     # -- targets ------------------------------------------------------------------------
 
-    def called(self, site: CallSite) -> set[Function | Class]:
-        """Returns the functions and classes of the project that a call may run."""
+    def called(self, site: CallSite) -> list[Function | Class]:
+        """Returns the functions and classes of the project that a call may run, by place."""
         found: set[Function | Class] = set()
         func = site.call.func
         for entity in self._resolver.of(func, site.scope):
@@ -293,7 +293,7 @@ class CallFinder:
         if found and is_own_class(func, site.scope):
             for cls in [cls for cls in found if isinstance(cls, Class)]:
                 found.update(self._resolver.subclasses(cls))
-        return found
+        return sorted(found, key=lambda one: (one.module.path, one.node.at))
 
     def is_overridden(self, site: CallSite) -> bool:
         """Whether a call of a method may run that of a subclass instead."""
