@@ -21,8 +21,8 @@ from rltel_lint.findings import Place
 # the comment a blanket one, and so do codes without digits.
 _NOQA = re.compile(r"# noqa(?::\s?(?P<codes>[a-z]+[0-9]+(?:[,\s]*[a-z]+[0-9]+)*))?", re.IGNORECASE)
 _NOQA_FILE = re.compile(r"\s*(?P<text># flake8[:=]\s*noqa)", re.IGNORECASE)
-MAY_SILENCE = re.compile("noqa|rltel:", re.IGNORECASE)
-"""What every text has in which a comment silences something, or is meant to."""
+MAY_SILENCE = ("noqa", "rltel:")
+"""Of these one stands, in any case, in every text where a comment silences, or is meant to."""
 _LINE_END = re.compile(r"\r\n|\r|\n")
 
 # A comment in Markdown, MDX, reStructuredText, YAML and TOML.

@@ -193,7 +193,7 @@ def _reviewed(source: Input, project: Project, found: Iterable[Finding]) -> dict
     texts = dict(source.documents)
     for path, facts in project.sources.items():
         # The comments are asked for in any case, so that it is known that they matter.
-        if facts.search(MAY_SILENCE) or path in with_findings:
+        if any(map(facts.has_in_any_case, MAY_SILENCE)) or path in with_findings:
             texts[path] = source.sources[path]
     return texts
 

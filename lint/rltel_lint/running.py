@@ -20,7 +20,7 @@ from rltel_lint.rules.base import Rule
 _LEAST = 150
 """Files below which a copy of the process would not pay."""
 
-_WEIGHTS = dict(zip("0123456789", (0.2, 0.6, 0.1, 1.8, 0.8, 0.6, 0.3, 0.2, 2.4, 0.4), strict=True))
+_WEIGHTS = dict(zip("0123456789", (0.3, 1.4, 0.2, 3.3, 4.6, 2.8, 0.9, 0.2, 9.8, 2.9), strict=True))
 """How long the rules of a family take, by the digit behind ``RLT``."""
 
 

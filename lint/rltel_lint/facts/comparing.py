@@ -16,7 +16,7 @@ from rltel_lint.facts.codec import encode
 from rltel_lint.facts.occurrences import words_in
 from rltel_lint.facts.source import SourceFacts, Unit
 
-_ASKED_OF_A_FILE = ("has", "search", "findall", "word", "renamed")
+_ASKED_OF_A_FILE = ("has", "lower", "search", "findall", "word", "renamed")
 
 
 @dataclass(frozen=True)
@@ -167,7 +167,9 @@ def _ask(whom: SourceFacts | Unit, question: str) -> Any:
         if kind == "hands":
             return whom.hands_on_any([name])
         return whom.calls(name) if kind == "calls" else whom.names(name)
-    if isinstance(whom, SourceFacts) and kind in {"word", "renamed"}:
+    if isinstance(whom, SourceFacts) and kind in {"lower", "word", "renamed"}:
+        if kind == "lower":
+            return whom.has_in_any_case(about)
         return about in whom.words if kind == "word" else whom.renamed
     flags, _, pattern = about.partition(":")
     compiled = re.compile(pattern, int(flags))

@@ -16,6 +16,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, Literal, cast
 
 from rltel_lint.facts import nodes as n
+from rltel_lint.facts.fstrings import fields
 
 _BINARY: dict[type[ast.operator], str] = {ast.Add: "+", ast.Mod: "%", ast.BitOr: "|"}
 _COMPARE: dict[type[ast.cmpop], str] = {
@@ -27,12 +28,10 @@ _COMPARE: dict[type[ast.cmpop], str] = {
     ast.IsNot: "is not",
 }
 _NAME = re.compile(r"(?:async(?:\s|\\\n)+)?(?:def|class)(?:\s|\\\n)+(?=[^\W\d])")
-_PLAIN_FSTRING = re.compile(r"[fF]([\"'])((?:(?!\1)[^\\\n])*)\1")
-_BRACES = re.compile(r"\{\{|\}\}|\{([^{}\"'=!:]+)(?:![rsa])?\}")
-_LITERAL = re.compile(r"[^{}]*")
 _ENDS_INSIDE_FSTRINGS = sys.version_info >= (3, 12)
 """Whether positions inside f-strings are right; older parsers count from elsewhere."""
 
+_Formatted = ast.FormattedValue
 _Kind = Literal["positional", "either", "keyword", "*", "**"]
 
 
@@ -304,7 +303,7 @@ class _Lowering:
         if not _ENDS_INSIDE_FSTRINGS and any(
             isinstance(part, ast.FormattedValue) for part in node.values
         ):
-            read = self._plain_fstring(node) or self._fstring_by_libcst(node)
+            read = self._fstring_by_text(node) or self._fstring_by_libcst(node)
             self._yields[-1] |= any(isinstance(inner, n.Yield) for inner in n.walk(read))
             return read
         return n.FString(self.at(node), tuple([self._string_part(part) for part in node.values]))
@@ -313,8 +312,7 @@ class _Lowering:
         if isinstance(part, ast.Constant) and isinstance(part.value, str):
             return part.value
         if isinstance(part, ast.FormattedValue):
-            plain = part.format_spec is None and part.conversion in (-1, ord("s"))
-            return self.expr(part.value) if plain else None
+            return self.expr(part.value) if _is_plain(part) else None
         return None
 
     def _written(self, at: n.Span) -> str:
@@ -324,26 +322,24 @@ class _Lowering:
         lines[0] = lines[0][column - self._column :]
         return "\n".join(lines)
 
-    def _plain_fstring(self, node: ast.JoinedStr) -> n.Expr | None:
-        """One string on one line without escapes, formats and inner quotes, as most are."""
+    def _fstring_by_text(self, node: ast.JoinedStr) -> n.Expr | None:
+        """An f-string whose expressions are read one by one, where each stands on one line."""
         at = self.at(node)
-        found = _PLAIN_FSTRING.fullmatch(self._written(at))
-        if found is None or not _LITERAL.fullmatch(_BRACES.sub("", found[2])):
+        written = self._written(at)
+        found, values = fields(written), [v for v in node.values if isinstance(v, _Formatted)]
+        if found is None or len(found) != len(values) or any("\n" in text for _, text in found):
             return None
-        values = [part for part in node.values if isinstance(part, ast.FormattedValue)]
-        braces = [brace for brace in _BRACES.finditer(found[0]) if brace[1]]
-        if len(braces) != len(values):
-            return None
-        places = {
-            value: (brace[1], at[0], at[1] + brace.start(1))
-            for value, brace in zip(values, braces, strict=True)
-        }
-        parts = [
-            self._inner(*places[part])
-            if isinstance(part, ast.FormattedValue) and part.conversion in (-1, ord("s"))
-            else self._string_part(part)
-            for part in node.values
-        ]
+        places = dict(zip(values, found, strict=True))
+        parts: list[str | n.Expr | None] = []
+        for part in node.values:
+            if isinstance(part, _Formatted) and _is_plain(part):
+                offset, text = places[part]
+                before = written[:offset]
+                line = at[0] + before.count("\n")
+                column = offset + at[1] if line == at[0] else offset - before.rindex("\n") - 1
+                parts.append(self._inner(text, line, column))
+            else:
+                parts.append(self._string_part(part))
         return n.FString(at, tuple(parts))
 
     @staticmethod
@@ -564,3 +560,8 @@ _EXPRESSIONS: dict[type, Callable[[_Lowering, Any], n.Expr]] = _handlers(
         ("Compare", _Lowering.compare),
     ]
 )
+
+
+def _is_plain(part: ast.FormattedValue) -> bool:
+    """Whether a value stands in a string as it is."""
+    return part.format_spec is None and part.conversion in (-1, ord("s"))

@@ -301,6 +301,14 @@ class SourceFacts:
     def _has(self, text: str) -> bool:
         return text in (self.plain if text.isascii() else self.text)
 
+    def has_in_any_case(self, text: str) -> bool:
+        """Whether this, in ASCII and lower case, stands in the text in any case."""
+        return self._answer("lower", text, lambda: text in self._lower)
+
+    @cached_property
+    def _lower(self) -> str:
+        return self.plain.lower()
+
     def search(self, pattern: re.Pattern[str]) -> bool:
         """Whether something in the text matches."""
         key = pattern_key(pattern)

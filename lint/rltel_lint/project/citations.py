@@ -18,6 +18,7 @@ _PLAIN_BASES = frozenset(
         *("enum.Enum", "str", "builtins.str", "int", "builtins.int"),
     }
 )
+_DYNAMIC_TEXTS = ("def __getattr__", "globals()", "sys.modules[")
 _DYNAMIC = re.compile(r"^def __getattr__\b|\bglobals\(\)|\bsys\.modules\[", re.MULTILINE)
 
 
@@ -96,7 +97,7 @@ class Citations:
             return True
         if module.facts.refused is not None:
             return True
-        if module.facts.search(_DYNAMIC):
+        if any(map(module.facts.has, _DYNAMIC_TEXTS)) and module.facts.search(_DYNAMIC):
             # What is made on demand is listed, where there is a list.
             listed = "__all__" in module.facts.bindings
             return not listed or module.facts.search(re.compile(rf"\b{re.escape(name)}\b"))

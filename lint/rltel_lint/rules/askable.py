@@ -12,15 +12,9 @@ from rltel_lint.project.series import Instrument
 from rltel_lint.rules.series import made_series
 from rltel_lint.values import HOLE, display
 
-_RECORDED = re.compile(
-    r"(?:\.(?:set|record|add|observe|inc)\((?:[^(){}]|\([^()]*\))*"
-    r"|\b(?:attributes|attrs|labels|tags)\s*(?::[^=\n]*)?=\s*)\{([^{}]*)\}"
-)
-"""A mapping that is recorded with a value, or is named like one."""
-_RECORDING = frozenset(
-    ("set", "record", "add", "observe", "inc", "attributes", "attrs", "labels", "tags")
-)
-"""Of these words one stands in whatever matches."""
+_RECORDED = re.compile(r"\.(?:set|record|add|observe|inc)\((?:[^(){}]|\([^()]*\))*\{([^{}]*)\}")
+_LABELS = ("attributes", "attrs", "labels", "tags")
+_LABELLED = re.compile(rf"\b(?:{'|'.join(_LABELS)})\s*(?::[^=\n]*)?=\s*\{{([^{{}}]*)\}}")
 _KEY = re.compile(r"[\"'](\w+)[\"']\s*:")
 
 
@@ -101,10 +95,12 @@ def known_labels(project: Project) -> dict[str, str]:
 def recorded_keys(project: Project) -> dict[str, set[str]]:
     """The keys of mappings that are recorded with a value, by their letters alone."""
     found: dict[str, set[str]] = {}
-    for module in project.modules.having(_RECORDING):
-        for mapping in module.facts.findall(_RECORDED):
-            for key in _KEY.findall(mapping):
-                found.setdefault(folded(key), set()).add(key)
+    for module in project.modules:
+        mappings = module.facts.findall(_RECORDED)
+        if any(module.facts.has(f"{name}{end}") for name in _LABELS for end in "= :"):
+            mappings = mappings + module.facts.findall(_LABELLED)
+        for key in (key for mapping in mappings for key in _KEY.findall(mapping)):
+            found.setdefault(folded(key), set()).add(key)
     return found
 
 

@@ -51,6 +51,12 @@ f"{ {1, 2} } {{x}} {{{x}}}"; f"{ {x}.pop() }{y}"; f"{ {x: 1}[x] }"; F"é{é}{a.b
 f"{a:{b}} {b}"; f"{(lambda: 1)()}"; f"{a!=b}{c}"; f'{x + "é"}{y}'
 f""
 f"" "" f"{x}"; f"{x}{x}{f(x, 'a')}"
+f"{x:.2f} {y[0]}" f'{z["}"]}' "{no}" rf"\{x}\N{{y}}" f"\N{DASH}{x}" f"\{x}"
+f"{x:{w}.{p}} {a == b} {a <= b!r} {a[b:c]} {f(x=1)}"; f"{x == 1=}"; f"{f(a)(b)['c']:>{n}}{z}"
+f"{(a,)}{[a for a in b]}" \
+  f"{a if b else c}"; f"{(y := 1)}{lambda_}"; (f"{a}"  # {not}
+  # nor {this}
+  f"{b}")
 z = (f"one {a.b}"
   f"two {c(d)}"
   "three")
