@@ -75,12 +75,15 @@ def _compared(
     for path in changed:
         key = lookups.keys[path]
         answers = lookups.answers(path, key)
+        if answers is None:
+            return
         index, lowered = store.file(path).before(key) or (None, {})
-        names = {name: path in paths for name, paths in lookups.names.items()}
         # What silences findings is judged by all of them; it says more than an answer.
         if any(word in sources[path].lower() for word in MAY_SILENCE):
             return
-        moved = compare(Before(path, answers, index, lowered, names), sources[path])
+        moved = compare(
+            Before(path, answers, index, lowered, lookups.names.of(path)), sources[path]
+        )
         if moved is None:
             return
         yield path, moved

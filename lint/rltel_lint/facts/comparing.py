@@ -74,18 +74,22 @@ def compare(before: Before, text: str) -> Moved | None:
             file is damaged.
     """
     now = SourceFacts(before.path, text)
-    if now.refused is not None or not _file_answers_alike(before, now):
-        return None
     if before.index is None:
-        return None if any(map(_is_of_units, before.answers.items())) else Moved(None)
+        unread = now.refused is None and not any(map(_is_of_units, before.answers.items()))
+        return Moved(None) if unread and _file_answers_alike(before, now) else None
     units, kept = list(now.all_units()), list(_flat(before.index))
     if len(units) != len(kept):
         return None
     pairs = list(zip(units, kept, strict=True))
-    same = all(_is_like(unit, values) for unit, values in pairs) and all(
-        _answers_alike(before, place, unit, values)
-        for place, (unit, values) in enumerate(pairs)
-        if unit.key != values[8]
+    same = (
+        not now.problems
+        and all(_is_like(unit, values) for unit, values in pairs)
+        and all(
+            _answers_alike(before, place, unit, values)
+            for place, (unit, values) in enumerate(pairs)
+            if unit.key != values[8]
+        )
+        and _file_answers_alike(before, now)
     )
     runs = ((values[0], _last(values), unit.first - values[0]) for unit, values in pairs)
     return Moved(tuple(runs)) if same and not now.problems else None

@@ -7,9 +7,10 @@ pattern matches. While the text stays the same so do the answers, and it need no
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, TypeVar
+
+from rltel_lint.sealing import seal, unseal
 
 _Answer = TypeVar("_Answer")
 _Kind = dict[str, Any]
@@ -50,6 +51,11 @@ class FileLookups:
             asked[question] = answer
         return answer
 
+    @property
+    def is_as_kept(self) -> bool:
+        """Whether this run asked just what is kept."""
+        return self.now == self._kept
+
     def join(self, now: Mapping[str, _Kind]) -> None:
         """Joins what a copy of this process asked."""
         for kind, asked in now.items():
@@ -61,34 +67,74 @@ def pattern_key(pattern: re.Pattern[str]) -> str:
     return f"{pattern.flags}:{pattern.pattern}"
 
 
-@dataclass
+class Names(Mapping[str, list[str]]):
+    """For each name that was looked for, the paths of the texts that have it.
+
+    Args:
+        paths: The paths of all texts.
+        places: For each name, which of the paths.
+    """
+
+    def __init__(self, paths: Sequence[str], places: Mapping[str, list[int]]) -> None:
+        self._paths = paths
+        self._places = places
+
+    def __getitem__(self, name: str) -> list[str]:
+        return [self._paths[place] for place in self._places[name]]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._places)
+
+    def __len__(self) -> int:
+        return len(self._places)
+
+    def of(self, path: str) -> dict[str, bool]:
+        """Returns for each name whether a text has it."""
+        own = self._paths.index(path)
+        return {name: own in places for name, places in self._places.items()}
+
+
 class Lookups:
     """What was looked up in all texts of a project.
 
+    Args:
+        values: As :meth:`values` returned them; nothing has been looked up without any.
+
     Attributes:
-        files: By path.
         keys: The key of every text when ``names`` was made, by path.
-        names: For each name that was looked for, the paths of the texts that have it.
+        names: Which names were looked for, and where they are.
+
+    Raises:
+        ValueError, TypeError, KeyError, AttributeError: The values are something else.
     """
 
-    files: dict[str, tuple[str, dict[str, _Kind]]] = field(default_factory=dict)
-    keys: dict[str, str] = field(default_factory=dict)
-    names: dict[str, list[str]] = field(default_factory=dict)
-    _asked: dict[str, FileLookups] = field(default_factory=dict)
-    _asked_names: dict[str, list[str]] = field(default_factory=dict)
+    def __init__(self, values: Mapping[str, Any] | None = None) -> None:
+        head = unseal(values["head"]) if values else {"keys": {}, "names": {}}
+        self._kept: dict[str, Any] = dict(values["files"]) if values else {}
+        self.keys: dict[str, str] = dict(head["keys"])
+        self.names = Names(list(self.keys), dict(head["names"]))
+        self._asked: dict[str, FileLookups] = {}
+        self._asked_names: dict[str, list[str]] = {}
 
     def file(self, path: str, key: str) -> FileLookups:
         """Returns what was looked up in the text with this key."""
         asked = self._asked.get(path)
         if asked is None or asked.key != key:
-            known, kept = self.files.get(path, ("", {}))
-            asked = self._asked[path] = FileLookups(key, kept if known == key else None)
+            asked = self._asked[path] = FileLookups(key, self.answers(path, key))
         return asked
 
-    def answers(self, path: str, key: str) -> Mapping[str, _Kind]:
-        """Returns what an earlier run asked of the text with this key, and was answered."""
-        known, kept = self.files.get(path, ("", {}))
-        return kept if known == key else {}
+    def answers(self, path: str, key: str) -> Mapping[str, _Kind] | None:
+        """Returns what an earlier run asked of the text with this key, and was answered.
+
+        ``None`` if that is not known: it was asked of another text, or what is kept is damaged.
+        """
+        if path not in self._kept:
+            return {} if self.keys.get(path) == key else None
+        try:
+            known, kinds = unseal(self._kept[path])
+        except (ValueError, TypeError):
+            return None
+        return dict(kinds) if known == key else None
 
     def note_name(self, name: str, paths: Iterable[str]) -> None:
         """Notes which texts have a name."""
@@ -116,35 +162,19 @@ class Lookups:
             name: [place[path] for path in paths if path in place]
             for name, paths in sorted(self._asked_names.items())
         }
+        # Each file by itself: after an edit only one of them is read.
         files = {
-            path: [one.key, {kind: _sorted(asked) for kind, asked in sorted(one.now.items())}]
-            for path, one in sorted(self._asked.items())
-            if one.now
+            path: self._sealed(path, one) for path, one in sorted(self._asked.items()) if one.now
         }
-        return {"keys": dict(keys), "files": files, "names": names}
+        return {"head": seal({"keys": dict(keys), "names": names}), "files": files}
 
-
-def read_lookups(values: Mapping[str, Any]) -> Lookups:
-    """Returns the lookups that :meth:`Lookups.values` was taken of.
-
-    Args:
-        values: As read from a file.
-
-    Raises:
-        ValueError, TypeError, IndexError, AttributeError, KeyError: The values are something else.
-    """
-    paths = list(values["keys"])
-    files = {path: (str(key), _kinds(kinds)) for path, (key, kinds) in values["files"].items()}
-    names = {name: [paths[at] for at in places] for name, places in values["names"].items()}
-    return Lookups(files, dict(values["keys"]), names)
+    def _sealed(self, path: str, asked: FileLookups) -> Any:
+        if asked.is_as_kept:
+            return self._kept[path]
+        kinds = {kind: _sorted(questions) for kind, questions in sorted(asked.now.items())}
+        return seal([asked.key, kinds])
 
 
 def _sorted(asked: _Kind) -> _Kind:
     """The same whoever asked first, as processes do at the same time."""
     return dict(sorted(asked.items()))
-
-
-def _kinds(kinds: Any) -> dict[str, _Kind]:
-    if not all(isinstance(asked, dict) for asked in kinds.values()):
-        raise TypeError("questions are kept by their text")
-    return dict(kinds)

@@ -250,13 +250,11 @@ class FactStore:
         return self._lookups
 
     def _read_lookups(self) -> Lookups:
-        from rltel_lint.facts.lookups import Lookups, read_lookups
-        from rltel_lint.sealing import unseal
+        from rltel_lint.facts.lookups import Lookups
 
-        sealed = self._read(_LOOKUPS).get("sealed")
         try:
-            return Lookups() if sealed is None else read_lookups(unseal(sealed))
-        except (ValueError, TypeError, IndexError, AttributeError, KeyError):
+            return Lookups(self._read(_LOOKUPS))
+        except (ValueError, TypeError, AttributeError, KeyError):
             self.damaged()
             return Lookups()
 
@@ -323,9 +321,7 @@ class FactStore:
             files["syntax.json"] = {"fine": sorted(self._fine)}
         lasting = not (self.is_torn or self._passing)
         if keys is not None and self._lookups is not None and lasting:
-            from rltel_lint.sealing import seal
-
-            files[_LOOKUPS] = {"sealed": seal(self._lookups.values(keys))}
+            files[_LOOKUPS] = self._lookups.values(keys)
         self.write(files)
 
     def write(self, files: Mapping[str, Mapping[str, Any]]) -> None:
