@@ -53,6 +53,8 @@ def after_edit(session: Session, store: FactStore) -> Edited | None:
     if keys.keys() != lookups.keys.keys() or not 0 < len(changed) <= _FEW:
         return None
     base = result_key(session, lookups.keys)
+    if base != lookups.about:
+        return None  # another run, with other rules perhaps, has asked since
     result = load_result(store, base, session.root)
     if result is None or any(one.code == READ_PROBLEM for one in result.findings):
         return None

@@ -68,6 +68,7 @@ def outcome(
             found = _with_silence(session, edited.result.findings)
             save_result(store, key, found, edited.result.counts, edited.result.asked, edited.base)
             return found, edited.result.counts
+        store.about = key
         result = analyse(session, store)
         found = _with_silence(session, result.findings)
         # A file may have changed after the first look at it and before it was read.

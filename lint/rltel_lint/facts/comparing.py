@@ -16,6 +16,7 @@ from rltel_lint.facts.codec import encode
 from rltel_lint.facts.occurrences import words_in
 from rltel_lint.facts.source import SourceFacts, Unit
 
+_GONE = "nothing is like what is no longer kept"
 _ASKED_OF_A_FILE = ("has", "lower", "search", "findall", "word", "renamed")
 
 
@@ -27,7 +28,7 @@ class Before:
         path: Its path.
         answers: What was asked of its text, by kind, then by question.
         index: Its statements, as they are kept; ``None`` if nobody asked for them.
-        lowered: Those that were looked into, by the key of the statement.
+        lowered: Those that were looked into, and perhaps others, by the key of the statement.
         names: For each name that was looked for in the project, whether the text had it.
     """
 
@@ -138,14 +139,16 @@ def _answers_alike(before: Before, place: int, unit: Unit, values: list[Any]) ->
     return (
         all((word in words) == (place in places) for word, places in looked_for.items())
         and all(_ask(unit, question) == answer for question, answer in asked.items())
-        and _is_lowered_alike(before, unit, values[5], key)
+        and _is_lowered_alike(unit, values[5])
+        and ("statements" not in asked or _is_lowered_alike(unit, before.lowered.get(key, _GONE)))
     )
 
 
-def _is_lowered_alike(before: Before, unit: Unit, lowered: Any, key: str) -> bool:
-    """Whether a unit has the statements that it had, if somebody looked at them."""
-    known = lowered if lowered is not None else before.lowered.get(key)
-    return known is None or known == json.loads(json.dumps(encode(unit.statements, unit.first)))
+def _is_lowered_alike(unit: Unit, lowered: Any) -> bool:
+    """Whether a unit has the statements that it had, if they are given."""
+    if lowered is None:
+        return True
+    return bool(lowered == json.loads(json.dumps(encode(unit.statements, unit.first))))
 
 
 def _file_answers_alike(before: Before, now: SourceFacts) -> bool:
@@ -162,7 +165,7 @@ def _file_answers_alike(before: Before, now: SourceFacts) -> bool:
 def _ask(whom: SourceFacts | Unit, question: str) -> Any:
     """Asks a file or a unit again what it was asked."""
     kind, _, about = question.partition(" ")
-    if question in {"defines", "hands on"}:
+    if question in {"defines", "hands on", "statements"}:
         return True  # that it was asked; the answer has been compared
     if kind == "has":
         return whom.has(about)

@@ -101,6 +101,7 @@ class Lookups:
         values: As :meth:`values` returned them; nothing has been looked up without any.
 
     Attributes:
+        about: The key of the outcome for which all this was asked; empty if it was for none.
         keys: The key of every text when ``names`` was made, by path.
         names: Which names were looked for, and where they are.
 
@@ -109,8 +110,10 @@ class Lookups:
     """
 
     def __init__(self, values: Mapping[str, Any] | None = None) -> None:
-        head = unseal(values["head"]) if values else {"keys": {}, "names": {}}
+        nothing: dict[str, Any] = {"about": "", "keys": {}, "names": {}}
+        head = unseal(values["head"]) if values else nothing
         self._kept: dict[str, Any] = dict(values["files"]) if values else {}
+        self.about = str(head["about"])
         self.keys: dict[str, str] = dict(head["keys"])
         self.names = Names(list(self.keys), dict(head["names"]))
         self._asked: dict[str, FileLookups] = {}
@@ -151,11 +154,12 @@ class Lookups:
             self.file(path, key).join(now)
         self._asked_names.update(learned["names"])
 
-    def values(self, keys: Mapping[str, str]) -> dict[str, Any]:
+    def values(self, keys: Mapping[str, str], about: str) -> dict[str, Any]:
         """Returns all that is worth keeping, as JSON values: what this run asked.
 
         Args:
             keys: The key of every text of the project, by path.
+            about: The key of the outcome for which it was asked.
         """
         place = {path: number for number, path in enumerate(keys)}
         names = {
@@ -166,7 +170,8 @@ class Lookups:
         files = {
             path: self._sealed(path, one) for path, one in sorted(self._asked.items()) if one.now
         }
-        return {"head": seal({"keys": dict(keys), "names": names}), "files": files}
+        head = {"about": about, "keys": dict(keys), "names": names}
+        return {"head": seal(head), "files": files}
 
     def _sealed(self, path: str, asked: FileLookups) -> Any:
         if asked.is_as_kept:

@@ -187,6 +187,7 @@ class Unit:
         return text_key(f"{kind}\n{self.text}")
 
     def _lower(self) -> tuple[n.Stmt, ...]:
+        self.source.note_asked(self, "statements")
         kept, key = self.source.kept, self.key
         values = kept.lowered(key)
         if values is not None:

@@ -192,6 +192,7 @@ class FactStore:
 
     Attributes:
         keeps: Whether it is of use to keep facts at all.
+        about: The key of the outcome that is being found, if it will be kept.
         is_torn: Whether a file has changed while its facts were read: what is known of the project
             as a whole is not worth keeping then.
     """
@@ -214,6 +215,7 @@ class FactStore:
         self._lookups: Lookups | None = None
         self._passing = passing
         self.is_torn = False
+        self.about = ""
         self._fine_ahead: set[str] = set()
 
     def file(self, path: str) -> Kept:
@@ -321,7 +323,7 @@ class FactStore:
             files["syntax.json"] = {"fine": sorted(self._fine)}
         lasting = not (self.is_torn or self._passing)
         if keys is not None and self._lookups is not None and lasting:
-            files[_LOOKUPS] = self._lookups.values(keys)
+            files[_LOOKUPS] = self._lookups.values(keys, self.about)
         self.write(files)
 
     def write(self, files: Mapping[str, Mapping[str, Any]]) -> None:

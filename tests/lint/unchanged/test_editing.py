@@ -119,6 +119,17 @@ def test_edits_one_after_the_other(tree: Tree, monkeypatch: pytest.MonkeyPatch) 
     assert check(tree) == check(tree, "--no-cache")
 
 
+def test_a_run_with_other_rules_in_between(tree: Tree) -> None:
+    check(tree)
+    check(tree, "--select", "RLT0")
+    NOTICED["the name of a span"](tree.root)
+    assert check(tree) == check(tree, "--no-cache")
+    check(tree, "--select", "RLT0")
+    NOTICED["a second span"](tree.root)
+    assert check(tree, "--select", "RLT101") == check(tree, "--no-cache", "--select", "RLT101")
+    assert check(tree) == check(tree, "--no-cache")
+
+
 def test_a_file_more_or_less(tree: Tree) -> None:
     check(tree)
     (tree.root / "pkg/d.py").write_text(DRIFT)
