@@ -121,10 +121,10 @@ def test_edits_one_after_the_other(tree: Tree, monkeypatch: pytest.MonkeyPatch) 
 
 def test_a_run_with_other_rules_in_between(tree: Tree) -> None:
     check(tree)
-    check(tree, "--select", "RLT0")
+    check(tree, "--select", "RLT000")
     NOTICED["the name of a span"](tree.root)
     assert check(tree) == check(tree, "--no-cache")
-    check(tree, "--select", "RLT0")
+    check(tree, "--select", "RLT000")
     NOTICED["a second span"](tree.root)
     assert check(tree, "--select", "RLT101") == check(tree, "--no-cache", "--select", "RLT101")
     assert check(tree) == check(tree, "--no-cache")
