@@ -14,7 +14,8 @@ from typing import Any
 
 from rltel_lint.facts.codec import encode
 from rltel_lint.facts.occurrences import words_in
-from rltel_lint.facts.source import SourceFacts, Unit
+from rltel_lint.facts.source import SourceFacts
+from rltel_lint.facts.units import Unit, UnitValues
 
 _GONE = "nothing is like what is no longer kept"
 _ASKED_OF_A_FILE = ("has", "lower", "search", "findall", "word", "renamed")
@@ -88,11 +89,11 @@ def compare(before: Before, text: str) -> Moved | None:
         and all(
             _answers_alike(before, place, unit, values)
             for place, (unit, values) in enumerate(pairs)
-            if unit.key != values[8]
+            if unit.key != values.key
         )
         and _file_answers_alike(before, now)
     )
-    runs = ((values[0], _last(values), unit.first - values[0]) for unit, values in pairs)
+    runs = ((values.first, _last(values), unit.first - values.first) for unit, values in pairs)
     return Moved(tuple(runs)) if same and not now.problems else None
 
 
@@ -102,45 +103,48 @@ def _is_of_units(asked: tuple[str, Mapping[str, Any]]) -> bool:
     return kind.isdigit() or (kind == "units" and any(answers.values()))
 
 
-def _flat(index: list[Any]) -> Iterator[list[Any]]:
+def _flat(index: list[list[Any]]) -> Iterator[UnitValues]:
     """The values of every unit, classes before their members."""
     for values in index:
-        yield values
-        yield from _flat(values[3])
+        unit = UnitValues(*values)
+        yield unit
+        yield from _flat(unit.members)
 
 
-def _last(values: list[Any]) -> int:
+def _last(values: UnitValues) -> int:
     """The last line of a unit; of a class with members, that of its header."""
-    members = values[3]
-    last: int = members[0][0] - 1 if members else values[1]
-    return last
+    return UnitValues(*values.members[0]).first - 1 if values.members else values.last
 
 
-def _is_like(unit: Unit, values: list[Any]) -> bool:
+def _is_like(unit: Unit, values: UnitValues) -> bool:
     """Whether a unit is of the kind that it was, and binds the same names."""
-    _, _, binds, members, indented, *_ = values
-    bound = " ".join(sorted(unit.binds))
-    return (bound, len(unit.members), unit.indented) == (binds, len(members), indented)
+    return (unit.binds, len(unit.members), unit.indented) == (
+        frozenset(values.binds.split()),
+        len(values.members),
+        values.indented,
+    )
 
 
-def _answers_alike(before: Before, place: int, unit: Unit, values: list[Any]) -> bool:
+def _answers_alike(before: Before, place: int, unit: Unit, values: UnitValues) -> bool:
     """Whether a unit whose text differs still answers as it did, as far as it was asked."""
-    defines, hands_on, key = values[6:]
     asked = before.answers.get(str(place), {})
     calling = unit.known_calling
     if "text" in asked:
         return False
-    if "defines" in asked and calling.defines != frozenset(defines.split()):
+    if "defines" in asked and calling.defines != values.calling.defines:
         return False
-    if "hands on" in asked and calling.hands_on != frozenset(hands_on.split()):
+    if "hands on" in asked and calling.hands_on != values.calling.hands_on:
         return False
     words = set(words_in(unit.known_plain))
     looked_for = before.answers.get("units", {})
     return (
         all((word in words) == (place in places) for word, places in looked_for.items())
         and all(_ask(unit, question) == answer for question, answer in asked.items())
-        and _is_lowered_alike(unit, values[5])
-        and ("statements" not in asked or _is_lowered_alike(unit, before.lowered.get(key, _GONE)))
+        and _is_lowered_alike(unit, values.lowered)
+        and (
+            "statements" not in asked
+            or _is_lowered_alike(unit, before.lowered.get(values.key, _GONE))
+        )
     )
 
 

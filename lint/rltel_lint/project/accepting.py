@@ -9,7 +9,7 @@ from functools import cached_property
 from typing import Literal
 
 from rltel_lint.facts import nodes as n
-from rltel_lint.facts.source import Unit
+from rltel_lint.facts.units import Unit
 from rltel_lint.findings import Place
 from rltel_lint.project.actors import Actors
 from rltel_lint.project.calls import CallFinder

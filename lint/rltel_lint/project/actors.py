@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 from functools import cached_property
 
 from rltel_lint.facts import nodes as n
-from rltel_lint.facts.source import Unit
+from rltel_lint.facts.units import Unit
 from rltel_lint.project.calls import CallFinder
 from rltel_lint.project.model import Class, Function, Module, Scope
 from rltel_lint.project.modules import ModuleTable

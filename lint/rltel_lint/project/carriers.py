@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from rltel_lint.facts import nodes as n
-from rltel_lint.facts.source import Unit
+from rltel_lint.facts.units import Unit
 from rltel_lint.findings import Place
 from rltel_lint.project.accepting import Accepting, Method
 from rltel_lint.project.actors import Actors, is_stub

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from functools import cached_property, partial
 
 from rltel_lint.facts import nodes as n
-from rltel_lint.facts.source import Unit
+from rltel_lint.facts.units import Unit
 from rltel_lint.findings import Place
 from rltel_lint.project.accepting import Method
 from rltel_lint.project.binding import EMPTY, Frame, Passed, bind

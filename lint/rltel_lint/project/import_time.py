@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from rltel_lint.facts import nodes as n
-from rltel_lint.facts.source import Unit
+from rltel_lint.facts.units import Unit
 from rltel_lint.findings import Place
 from rltel_lint.project.imports import ImportGraph, evaluated_at_once, run_at_import
 from rltel_lint.project.leading import Leading

@@ -6,7 +6,7 @@ import re
 from collections.abc import Collection, Iterator
 
 from rltel_lint.facts import nodes as n
-from rltel_lint.facts.source import Unit
+from rltel_lint.facts.units import Unit
 from rltel_lint.project.calls import CallFinder, CallSite
 from rltel_lint.project.model import Class, Function, Module
 from rltel_lint.project.modules import ModuleTable

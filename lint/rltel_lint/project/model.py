@@ -11,7 +11,8 @@ from rltel_lint.facts import nodes as n
 from rltel_lint.findings import Place
 
 if TYPE_CHECKING:
-    from rltel_lint.facts.source import SourceFacts, Unit
+    from rltel_lint.facts.source import SourceFacts
+from rltel_lint.facts.units import Unit
 
 Path = tuple[tuple[tuple[n.Stmt, ...], int], ...]
 """Where a statement stands: block and index, from a function's body inwards."""

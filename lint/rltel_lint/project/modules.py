@@ -9,7 +9,8 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from functools import cached_property
 
 from rltel_lint.facts.lookups import Lookups
-from rltel_lint.facts.source import SourceFacts, Unit
+from rltel_lint.facts.source import SourceFacts
+from rltel_lint.facts.units import Unit
 from rltel_lint.project.model import Module
 
 _WHOLE = re.compile(r"(?<=\W)[^\W\d]\w*(?=\W)")

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from rltel_lint.facts import nodes as n
-from rltel_lint.facts.source import Unit
+from rltel_lint.facts.units import Unit
 from rltel_lint.project.calls import CallFinder, CallSite
 from rltel_lint.project.invocations import Invocations
 from rltel_lint.project.model import Class, Function, Module

@@ -31,13 +31,13 @@ def counted(chunk):
 processes.extract_chunk = counted
 """
 _CUTS = """
-from rltel_lint.facts.source import SourceFacts
-cut = SourceFacts._cut
-def logged(self):
+from rltel_lint.facts import source
+cut = source.cut
+def logged(facts):
     with open({log!r}, "a") as file:
-        print(os.getpid(), self.path, file=file)
-    return cut(self)
-SourceFacts._cut = logged
+        print(os.getpid(), facts.path, file=file)
+    return cut(facts)
+source.cut = logged
 """
 _KILL = """
 import os, signal, rltel_lint.extraction.processes as processes

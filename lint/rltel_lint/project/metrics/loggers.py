@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 from rltel_lint.facts import nodes as n
-from rltel_lint.facts.source import Unit
+from rltel_lint.facts.units import Unit
 from rltel_lint.findings import Place
 from rltel_lint.project.binding import EMPTY, Frame, Passed, bind
 from rltel_lint.project.callers import CallerFinder, Callers

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 
 from rltel_lint.facts import nodes as n
-from rltel_lint.facts.source import Unit
+from rltel_lint.facts.units import Unit
 from rltel_lint.project.evaluate import Evaluator
 from rltel_lint.project.metrics.keys import fits
 from rltel_lint.project.model import Class, Module, Scope
