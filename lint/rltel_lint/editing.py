@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
+from functools import partial
 from typing import NamedTuple
 
 from rltel_lint.codes import READ_PROBLEM
@@ -83,12 +84,16 @@ def _compared(
         # What silences findings is judged by all of them; it says more than an answer.
         if any(word in sources[path].lower() for word in MAY_SILENCE):
             return
-        moved = compare(
-            Before(path, answers, index, lowered, lookups.names.of(path)), sources[path]
-        )
+        before = Before(path, answers, index, lowered, lookups.names.of(path))
+        moved = compare(before, sources[path], partial(_is_elsewhere, path, sources))
         if moved is None:
             return
         yield path, moved
+
+
+def _is_elsewhere(path: str, sources: Mapping[str, str], name: str) -> bool:
+    """Whether another file than one has a name in its text."""
+    return any(name in text for other, text in sources.items() if other != path)
 
 
 def _moved(finding: Finding, moved: Mapping[str, Moved]) -> Finding | None:

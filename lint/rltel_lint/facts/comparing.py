@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -17,6 +17,9 @@ from rltel_lint.facts.occurrences import words_in
 from rltel_lint.facts.source import SourceFacts
 from rltel_lint.facts.units import Unit, UnitValues
 
+_MARKS = frozenset({"text", "defines", "hands on", "statements"})
+"""What says no more than that something was asked for as a whole."""
+_FUNCTION = re.compile(r"\A(?:async\s+)?def\b")
 _GONE = "nothing is like what is no longer kept"
 _ASKED_OF_A_FILE = ("has", "lower", "search", "findall", "word", "renamed")
 
@@ -61,12 +64,13 @@ class Moved:
         return None if any(shift for *_, shift in self.runs) else number
 
 
-def compare(before: Before, text: str) -> Moved | None:
+def compare(before: Before, text: str, is_elsewhere: Callable[[str], bool]) -> Moved | None:
     """Compares a file with what it was.
 
     Args:
         before: What it was, and what was asked of it.
         text: What it is.
+        is_elsewhere: Whether a name may stand in another file of the project.
 
     Returns:
         Where its lines are now, if every answer is the same; ``None`` if one may differ.
@@ -80,11 +84,12 @@ def compare(before: Before, text: str) -> Moved | None:
         unread = now.refused is None and not any(map(_is_of_units, before.answers.items()))
         return Moved(None) if unread and _file_answers_alike(before, now) else None
     units, kept = list(now.all_units()), list(_flat(before.index))
-    if len(units) != len(kept):
+    if now.problems:
         return None
-    pairs = list(zip(units, kept, strict=True))
+    added = _added(units, kept)
+    pairs = list(zip([one for one in units if one not in added], kept, strict=False))
     same = (
-        not now.problems
+        len(units) - len(added) == len(kept)
         and all(_is_like(unit, values) for unit, values in pairs)
         and all(
             _answers_alike(before, place, unit, values)
@@ -92,9 +97,56 @@ def compare(before: Before, text: str) -> Moved | None:
             if unit.key != values.key
         )
         and _file_answers_alike(before, now)
+        and all(_is_unnoticed(before, unit, pairs, is_elsewhere) for unit in added)
     )
     runs = ((values.first, _last(values), unit.first - values.first) for unit, values in pairs)
     return Moved(tuple(runs)) if same and not now.problems else None
+
+
+def _added(units: list[Unit], kept: list[UnitValues]) -> list[Unit]:
+    """The units that stand between such as were there before, and are as they were."""
+    more = len(units) - len(kept)
+    if more <= 0:
+        return []
+    start = 0
+    while start < len(kept) and units[start].key == kept[start].key:
+        start += 1
+    return units[start : start + more]
+
+
+def _is_unnoticed(
+    before: Before,
+    unit: Unit,
+    pairs: list[tuple[Unit, UnitValues]],
+    is_elsewhere: Callable[[str], bool],
+) -> bool:
+    """Whether nobody would notice one more function.
+
+    No name in it is looked for, and nothing names it. Then it is asked what every function is
+    asked; there must be one that gave the same answers and was not looked into.
+    """
+    if unit.indented or not unit.search(_FUNCTION) or "bound" in before.answers:
+        return False
+    words = set(words_in(unit.known_plain))
+    names = unit.binds | unit.known_calling.defines
+    return (
+        words.isdisjoint(before.names)
+        and words.isdisjoint(before.answers.get("units", {}))
+        and any(
+            _is_passed_over(before.answers.get(str(place), {}), unit)
+            for place, (other, _) in enumerate(pairs)
+            if not other.indented and other.search(_FUNCTION)
+        )
+        and all(names.isdisjoint(words_in(other.known_plain)) for other, _ in pairs)
+        and not any(map(is_elsewhere, names))
+    )
+
+
+def _is_passed_over(asked: Mapping[str, Any], unit: Unit) -> bool:
+    """Whether a unit gives the answers that another one gave, which was not looked into."""
+    return asked.keys().isdisjoint({"text", "hands on", "statements"}) and all(
+        _ask(unit, question) == answer for question, answer in asked.items()
+    )
 
 
 def _is_of_units(asked: tuple[str, Mapping[str, Any]]) -> bool:
@@ -169,8 +221,8 @@ def _file_answers_alike(before: Before, now: SourceFacts) -> bool:
 def _ask(whom: SourceFacts | Unit, question: str) -> Any:
     """Asks a file or a unit again what it was asked."""
     kind, _, about = question.partition(" ")
-    if question in {"defines", "hands on", "statements"}:
-        return True  # that it was asked; the answer has been compared
+    if question in _MARKS:
+        return True  # that it was asked; the answer is compared elsewhere
     if kind == "has":
         return whom.has(about)
     if isinstance(whom, Unit) and kind in {"hands", "calls", "names"}:

@@ -11,7 +11,7 @@ import re
 import symtable
 import warnings
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from typing import Any, TypeVar
 
@@ -252,12 +252,18 @@ class SourceFacts:
 
     @cached_property
     def bindings(self) -> dict[str, list[Unit]]:
-        """For every name bound at module level, the units that bind it."""
+        """For every name bound at module level, the units that bind it; see :attr:`bound`."""
         found: dict[str, list[Unit]] = {}
         for unit in self.units:
             for name in unit.binds:
                 found.setdefault(name, []).append(unit)
         return found
+
+    @property
+    def bound(self) -> Collection[str]:
+        """Every name that is bound at module level, as to guess which one was meant."""
+        self._answer("bound", "", _yes)
+        return self.bindings.keys()
 
     def all_units(self) -> Iterator[Unit]:
         """Yields every unit, classes before their members."""

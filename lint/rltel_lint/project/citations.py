@@ -81,7 +81,7 @@ class Citations:
         if module is None:
             return Missing(name, part, tuple(sorted(self.packages.get(name, ()))))
         if not self.has(module, part):
-            inside = {*module.facts.bindings, *self.packages.get(name, ())}
+            inside = {*module.facts.bound, *self.packages.get(name, ())}
             return Missing(name, part, tuple(sorted(inside)))
         for entity in self._resolver.module_member(module, part):
             if isinstance(entity, Class):

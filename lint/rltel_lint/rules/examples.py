@@ -111,7 +111,7 @@ class ExampleDisagrees(Rule):
                 inside = f"{source.name}.{original}"
                 if project.citations.has(source, original) or project.modules.named(inside):
                     continue
-                near = nearest(original, source.facts.bindings)
+                near = nearest(original, source.facts.bound)
                 hint = f'did you mean "{near}"?' if near else "correct the example"
                 yield (
                     place,

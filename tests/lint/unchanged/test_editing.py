@@ -38,7 +38,12 @@ class Shelf:
         return self.size
 '''
 DRIFT = TRAIN.replace("rl.rollout", "rl.other") + PLAIN
-FILES = {**CLEAN, "pkg/a.py": DRIFT, "pkg/b.py": PLAIN, "pkg/c.py": "from pkg.a import describe\n"}
+FILES = {
+    **CLEAN,
+    "pkg/a.py": DRIFT,
+    "pkg/b.py": PLAIN,
+    "pkg/c.py": "from pkg.b import describe, more\n",
+}
 
 
 @pytest.fixture
@@ -68,6 +73,8 @@ UNNOTICED = {
     "lines above everything": replacing("", "# Copyright\n\n"),
     "lines above a span": replacing("\n\n\ndef ", "\n\n\n\n\n# here it begins\ndef "),
     "a file without telemetry": replacing("size = 3", "size = 4", "pkg/b.py"),
+    "a function at the end": appending("\n\ndef surely():\n    return 1\n"),
+    "a function between": replacing("\n\nclass", "\n\ndef surely():\n    return 1\n\n\nclass"),
     "a comment beside a span": replacing('"rl.other"):', '"rl.other"):  # work'),
 }
 NOTICED = {
@@ -77,10 +84,13 @@ NOTICED = {
     "a comment that silences nothing": replacing("size = 3", "size = 3  # noqa: RLT102"),
     "the import": replacing("managed_span", "umbrella_span"),
     "a syntax error": appending("def (\n"),
-    "a function": appending("\n\ndef more():\n    return 1\n"),
+    "a function that a file names": appending("\n\ndef more():\n    return 1\n"),
+    "a class": appending("\n\nclass More:\n    size = 1\n"),
     "a second span": appending(TRAIN[TRAIN.index("def ") :].replace("rl.rollout", "rl.fourth")),
     "a name that is looked for": replacing("total = count", "managed_span = total = count"),
 }
+ALIKE = ("a function that a file names", "a class", "a name that is looked for")
+"""What might have mattered, and did not."""
 
 
 @pytest.mark.parametrize("edit", [*UNNOTICED.values()], ids=[*UNNOTICED])
@@ -105,7 +115,7 @@ def test_an_edit_that_a_rule_may_notice(
     times = computed(monkeypatch)
     assert [check(tree), check(tree)] == [fresh, fresh]
     assert len(times) == 1
-    assert (fresh != before) == (name not in {"a function", "a name that is looked for"})
+    assert (fresh != before) == (name not in ALIKE)
 
 
 def test_edits_one_after_the_other(tree: Tree, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -186,12 +196,24 @@ def edited(text: str, line: int, kind: str) -> str:
         lines[at] = re.sub(r'"(\w[^"\\{}]*)"', r'"\1_x"', old)
     elif kind == "name":
         lines[at] = re.sub(r"\b([a-z_]\w{3,})\b", r"\1_x", old, count=1)
+    elif kind == "function":
+        lines += ["", "", f"def edited_{line}(count):", "    return count + 1", ""]
     else:
         lines.insert(at, f"{indent}{kind}")
     return "\n".join(lines)
 
 
-KINDS = ("comment", "delete", "number", "text", "name", "edited = 1", 'print("edited")', "")
+KINDS = (
+    "function",
+    "comment",
+    "delete",
+    "number",
+    "text",
+    "name",
+    "edited = 1",
+    'print("edited")',
+    "",
+)
 
 
 @settings(
