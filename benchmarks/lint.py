@@ -2,9 +2,9 @@
 
 ``python benchmarks/lint.py TREE [--config FILE]`` copies the tree and takes turns: start-up alone,
 ``ast.parse`` of everything, a script that looks for one call by ``ast.walk``, the linter cold, with
-nothing changed and after one edit, and the peers that are installed. ``--synthetic FILES`` makes a
-tree instead of taking one. ``--copies 1 10 50`` measures folders with so many copies of the tree,
-one after the other.
+nothing changed and after edits of the largest file, and the peers that are installed.
+``--synthetic FILES`` makes a tree instead of taking one. ``--copies 1 10 50`` measures folders with
+so many copies of the tree, one after the other.
 
 Ratios are to ``python -c "import click"`` and to ``ast.parse``; times depend on the machine.
 """
@@ -12,13 +12,15 @@ Ratios are to ``python -c "import click"`` and to ``ast.parse``; times depend on
 from __future__ import annotations
 
 import argparse
+import ast
 import importlib.util
 import os
 import shutil
 import sys
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 
 from turns import Case, take_turns
@@ -91,12 +93,9 @@ def cases(tree: Path, buffer: Path) -> Iterator[Case]:
     """
     largest = max(tree.rglob("*.py"), key=lambda path: path.stat().st_size)
     text = largest.read_text(encoding="utf-8")
-    more = "".join(PLAIN.format(n=n) for n in range(max(1, 625 - text.count("\n") // 8)))
-    buffer.write_text(f"{text}\n\n{more}", encoding="utf-8")
-
-    def edit() -> None:
-        with largest.open("a", encoding="utf-8") as file:
-            file.write(f"\n\ndef edited_{time.monotonic_ns()}() -> int:\n    return 1\n")
+    more = "".join(PLAIN.format(n=n) for n in range(max(0, 625 - text.count("\n") // 8)))
+    buffer.write_text(f"{text}{more}", encoding="utf-8")
+    local = largest.relative_to(tree).as_posix()
 
     yield Case('python -c "import click"', [PYTHON, "-c", "import click"])
     yield Case("ast.parse of every file", [PYTHON, "-c", PARSE, str(tree)])
@@ -104,9 +103,48 @@ def cases(tree: Path, buffer: Path) -> Iterator[Case]:
     yield Case("rltel-lint, cold, no cache", [*LINT, "--no-cache"])
     yield Case("  in one process", [*LINT, "--no-cache", "--jobs", "1"])
     yield Case("rltel-lint, nothing changed", LINT)
-    yield from peers(largest.relative_to(tree).as_posix(), buffer)
-    yield Case("rltel-lint, largest file edited", LINT, edit)
-    yield Case("rltel-lint, again", LINT)
+    yield from peers(local, buffer)
+    for name, edit in EDITS.items():
+        yield Case(f"rltel-lint, {name}", LINT, partial(edit, largest))
+
+
+def add_comment(file: Path) -> None:
+    """Adds a comment at the end of a file."""
+    with file.open("a", encoding="utf-8") as text:
+        text.write(f"# {time.monotonic_ns()}\n")
+
+
+def add_function(file: Path) -> None:
+    """Adds a function at the end of a file."""
+    with file.open("a", encoding="utf-8") as text:
+        text.write(f"\n\ndef edited_{time.monotonic_ns()}() -> int:\n    return 1\n")
+
+
+def add_statement(file: Path) -> None:
+    """Adds a statement to the longest function of a file, which is likely to matter most."""
+    text = file.read_text(encoding="utf-8")
+    kinds = (ast.FunctionDef, ast.AsyncFunctionDef)
+    functions = [node for node in ast.walk(ast.parse(text)) if isinstance(node, kinds)]
+    longest = max(functions, key=lambda one: (one.end_lineno or 0) - one.lineno)
+    last = longest.body[-1]
+    first = min([last, *getattr(last, "decorator_list", [])], key=lambda one: one.lineno)
+    lines = text.split("\n")
+    lines.insert(first.lineno - 1, f"{' ' * last.col_offset}edited_{time.monotonic_ns()} = 1")
+    file.write_text("\n".join(lines), encoding="utf-8")
+
+
+def typed(buffer: Path, text: str, edit: Callable[[Path], None]) -> None:
+    """Puts a text with one edit into a buffer."""
+    buffer.write_text(text, encoding="utf-8")
+    edit(buffer)
+
+
+EDITS = {
+    "a comment added": add_comment,
+    "a function added": add_function,
+    "longest function edited": add_statement,
+}
+"""Edits of a file: on disk one upon the other, in a buffer each by itself."""
 
 
 def peers(path: str, buffer: Path) -> Iterator[Case]:
@@ -129,21 +167,21 @@ def peers(path: str, buffer: Path) -> Iterator[Case]:
     yield Case("  with the plugin, warm", both, beside=alone)
     stdin = ["--stdin-display-name", path, "-"]
 
-    def typed() -> None:
-        with buffer.open("a", encoding="utf-8") as file:
-            file.write(f"    # {time.monotonic_ns()}\n")
-
     only = [*flake8, "--select", "F", *stdin]
-    alone = Case("flake8, one unsaved buffer", only, typed, buffer)
+    text = buffer.read_text(encoding="utf-8")
+    alone = Case(
+        "flake8, one unsaved buffer", only, partial(typed, buffer, text, add_comment), buffer
+    )
     yield alone
     both = [*flake8, "--select", "F,RLT", *stdin]
-    yield Case("  with the plugin, warm", both, typed, buffer, alone)
+    for name, edit in EDITS.items():
+        yield Case(f"  plugin, {name}", both, partial(typed, buffer, text, edit), buffer, alone)
 
 
 def measure(tree: Path, work: Path, repeats: int) -> list[Case]:
     """Lets everything take turns in a tree."""
     measured = list(cases(tree, work / "buffer.py"))
-    turns, edits = measured[:-2], measured[-2:]
+    turns, edits = measured[: -len(EDITS)], measured[-len(EDITS) :]
     time.sleep(2)  # files that were changed just before they are read would be read again
     for case in turns:
         if "cold" not in case.name:
