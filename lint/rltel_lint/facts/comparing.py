@@ -152,7 +152,8 @@ def _is_passed_over(asked: Mapping[str, Any], unit: Unit) -> bool:
 def _is_of_units(asked: tuple[str, Mapping[str, Any]]) -> bool:
     """Whether what was asked depends on statements."""
     kind, answers = asked
-    return kind.isdigit() or (kind == "units" and any(answers.values()))
+    some = kind == "units" and any(answers.values())
+    return some or kind.isdigit() or kind == "units asked for"
 
 
 def _flat(index: list[list[Any]]) -> Iterator[UnitValues]:

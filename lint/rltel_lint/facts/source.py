@@ -239,6 +239,7 @@ class SourceFacts:
     @cached_property
     def units(self) -> tuple[Unit, ...]:
         """The top-level statements, in order."""
+        self._answer("units asked for", "", _yes)
         index = self.kept.index(self.key)
         if index is not None:
             try:

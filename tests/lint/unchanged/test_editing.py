@@ -166,6 +166,18 @@ def test_what_is_kept_is_damaged(tree: Tree, monkeypatch: pytest.MonkeyPatch, da
     assert len(times) == 1
 
 
+def test_what_is_kept_of_the_edited_file_is_gone(
+    tree: Tree, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    check(tree)
+    (tree.root / ".rltel-cache" / f"{store.text_key('pkg/a.py')}.json").unlink()
+    UNNOTICED["a comment at the end"](tree.root)
+    fresh = check(tree, "--no-cache")
+    times = computed(monkeypatch)
+    assert check(tree) == fresh
+    assert len(times) == 1
+
+
 # -- any edit of a real project ---------------------------------------------------------
 
 
