@@ -19,6 +19,8 @@ from rltel_lint.facts.units import Unit, UnitValues
 
 _MARKS = frozenset({"text", "defines", "hands on", "statements"})
 """What says no more than that something was asked for as a whole."""
+_ASKED_WHERE_THE_NAME_IS = ("hands on ", "calls ", "names ")
+"""What is asked of a statement for a name that it has; another one is not asked."""
 _FUNCTION = re.compile(r"\A(?:async\s+)?def\b")
 _GONE = "nothing is like what is no longer kept"
 _ASKED_OF_A_FILE = ("has", "lower", "search", "findall", "word", "renamed")
@@ -145,7 +147,9 @@ def _is_unnoticed(
 def _is_passed_over(asked: Mapping[str, Any], unit: Unit) -> bool:
     """Whether a unit gives the answers that another one gave, which was not looked into."""
     return asked.keys().isdisjoint({"text", "hands on", "statements"}) and all(
-        _ask(unit, question) == answer for question, answer in asked.items()
+        _ask(unit, question) == answer
+        for question, answer in asked.items()
+        if not question.startswith(_ASKED_WHERE_THE_NAME_IS)
     )
 
 

@@ -103,6 +103,8 @@ class Unit:
         self.source.note_asked(self, "hands on")
         return self.known_calling.hands_on
 
+    # Ask these for a name only where ``units_with`` has said that the unit has it, or an alias.
+
     def calls(self, name: str) -> bool:
         """Whether the text of the unit calls something of a name."""
         return self.source.answer_of(
