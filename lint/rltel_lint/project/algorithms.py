@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from rltel_lint.facts import nodes as n
+from rltel_lint.facts.occurrences import beginning
 from rltel_lint.findings import Place
 from rltel_lint.project.calls import CallSite
 from rltel_lint.project.invocations import Invocations
@@ -131,9 +132,9 @@ class Algorithms:
         words = {word for loop in loops for word in _variables(loop)}
         found: set[str] = set()
         for word in sorted(words):
-            one = re.compile(rf"\b{word}\s*(?:==|!=|=)\s*[\"'](\w+)[\"']")
+            one = re.compile(rf"{beginning(word)}\s*(?:==|!=|=)\s*[\"'](\w+)[\"']")
             many = re.compile(
-                rf"\b{word}\b[\"']?\s*(?:\bin\b|:\s*Literal|,[^()]*?choices\s*=)\s*[(\[]([^)\]]*)[)\]]"
+                rf"{beginning(word)}\b[\"']?\s*(?:\bin\b|:\s*Literal|,[^()]*?choices\s*=)\s*[(\[]([^)\]]*)[)\]]"
             )
             for module in {loop.at.scope.module for loop in loops} | set(self._modules):
                 if module.facts.has(word):

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
 from rltel_lint.facts import nodes as n
+from rltel_lint.facts.occurrences import beginning
 from rltel_lint.project.binding import EMPTY, Frame
 from rltel_lint.project.model import Binding, Class, Function, Module, Scope
 from rltel_lint.project.resolve import Instance, Resolver
@@ -423,8 +424,7 @@ def _parts(display: n.Expr) -> list[n.Expr]:
 
 
 def _change_pattern(name: str) -> re.Pattern[str]:
-    word = re.escape(name)
-    return re.compile(rf"\b{word}\b[\s)\\]*(?:\[|\.[\s\\]*(?:{'|'.join(_MUTATORS)})\b)")
+    return re.compile(rf"{beginning(name)}\b[\s)\\]*(?:\[|\.[\s\\]*(?:{'|'.join(_MUTATORS)})\b)")
 
 
 def _changes(node: n.Node, name: str) -> bool:

@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator
 
 from rltel_lint.facts import nodes as n
+from rltel_lint.facts.occurrences import beginning
 from rltel_lint.facts.units import Unit
 from rltel_lint.project.evaluate import Evaluator
 from rltel_lint.project.metrics.keys import fits
@@ -48,7 +49,7 @@ class Mentions:
         """Yields where a class annotates a field of the key's name."""
         if not key.isidentifier():
             return
-        pattern = re.compile(rf"\b{re.escape(key)}\s*:")
+        pattern = re.compile(rf"{beginning(key)}\s*:")
         for scope, statement in self._statements(pattern, key):
             if isinstance(scope, Class) and isinstance(statement, n.Assign):
                 target = statement.targets[0]
