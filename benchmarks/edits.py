@@ -2,8 +2,8 @@
 
 ``python benchmarks/edits.py TREE [--config FILE]`` makes random edits of the tree's Python files,
 one at a time and in memory only, the more of a file the larger it is. For each kind of edit it
-prints how often the last outcome was taken as it was. Some of these outcomes (``--compare 3``: every
-third) are compared with those of a whole run; the exit code is 1 if one of them differs.
+prints how often the last outcome was taken as it was. Some of these outcomes (``--compare 3``:
+every third) are compared with those of a whole run; the exit code is 1 if one of them differs.
 """
 
 from __future__ import annotations

@@ -59,7 +59,9 @@ def run_rules(
     ):
         project.modules.get_ready()
         _ = project.spans  # what nearly every rule starts from
-        answers = run_forked([partial(_answer, project, group, store) for group in groups])
+        # This process also gathers the answers, so it takes the group that reads least itself.
+        tasks = [partial(_answer, project, group, store) for group in reversed(groups)]
+        answers = run_forked(tasks)
         if answers is not None:
             for *_, asked in answers:
                 join(project.tree.disk.answers, asked)

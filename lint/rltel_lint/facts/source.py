@@ -13,6 +13,7 @@ import warnings
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
+from sys import intern
 from typing import Any, TypeVar
 
 from rltel_lint.facts.cutting import cut
@@ -135,7 +136,8 @@ class SourceFacts:
         """Returns an answer that one of the units gives; see :class:`FileLookups`."""
         if self._looked is None:
             return find()
-        return self._looked.answer(str(self._places[unit]), f"{kind} {question}", find)
+        asked = intern(f"{kind} {question}")  # of many units
+        return self._looked.answer(str(self._places[unit]), asked, find)
 
     def note_asked(self, unit: Unit, what: str) -> None:
         """Notes that an outcome depends on something of a unit as a whole."""
