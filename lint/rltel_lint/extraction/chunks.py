@@ -103,6 +103,6 @@ def extract_chunk(chunk: Chunk) -> Extracted:
             continue
         facts = SourceFacts(file.path, file.text, store, file.key)
         _ = facts.units, facts.refused
-        for unit in facts.units_with_any(facts.words.intersection(chunk.seeds)):
+        for unit in facts.units_with_any(facts.known_words.intersection(chunk.seeds)):
             _ = unit.statements
     return {"id": chunk.id, **store.extracted()}

@@ -17,9 +17,9 @@ from rltel_lint.facts.occurrences import words_in
 from rltel_lint.facts.source import SourceFacts
 from rltel_lint.facts.units import Unit, UnitValues
 
-_MARKS = frozenset({"text", "defines", "hands on", "statements"})
+_WHOLE = frozenset({"text", "defines", "hands-on", "statements"})
 """What says no more than that something was asked for as a whole."""
-_ASKED_WHERE_THE_NAME_IS = ("hands on ", "calls ", "names ")
+_ASKED_WHERE_THE_NAME_IS = ("hands-on ", "calls ", "names ")
 """What is asked of a statement for a name that it has; another one is not asked."""
 _FUNCTION = re.compile(r"\A(?:async\s+)?def\b")
 _GONE = "nothing is like what is no longer kept"
@@ -146,8 +146,8 @@ def _is_unnoticed(
 
 def _is_passed_over(asked: Mapping[str, Any], unit: Unit) -> bool:
     """Whether a unit gives the answers that another one gave, which was not looked into."""
-    return asked.keys().isdisjoint({"text", "hands on", "statements"}) and all(
-        _ask(unit, question) == answer
+    return asked.keys().isdisjoint({"text", "hands-on", "statements"}) and all(
+        _asked_again(unit, question) == answer
         for question, answer in asked.items()
         if not question.startswith(_ASKED_WHERE_THE_NAME_IS)
     )
@@ -157,7 +157,7 @@ def _is_of_units(asked: tuple[str, Mapping[str, Any]]) -> bool:
     """Whether what was asked depends on statements."""
     kind, answers = asked
     some = kind == "units" and any(answers.values())
-    return some or kind.isdigit() or kind == "units asked for"
+    return some or kind.isdigit() or kind == "cut"
 
 
 def _flat(index: list[list[Any]]) -> Iterator[UnitValues]:
@@ -190,13 +190,13 @@ def _answers_alike(before: Before, place: int, unit: Unit, values: UnitValues) -
         return False
     if "defines" in asked and calling.defines != values.calling.defines:
         return False
-    if "hands on" in asked and calling.hands_on != values.calling.hands_on:
+    if "hands-on" in asked and calling.hands_on != values.calling.hands_on:
         return False
     words = set(words_in(unit.known_plain))
     looked_for = before.answers.get("units", {})
     return (
         all((word in words) == (place in places) for word, places in looked_for.items())
-        and all(_ask(unit, question) == answer for question, answer in asked.items())
+        and all(_asked_again(unit, question) == answer for question, answer in asked.items())
         and _is_lowered_alike(unit, values.lowered)
         and (
             "statements" not in asked
@@ -215,30 +215,15 @@ def _is_lowered_alike(unit: Unit, lowered: Any) -> bool:
 def _file_answers_alike(before: Before, now: SourceFacts) -> bool:
     if "text" in before.answers:
         return False
-    words = now.words
+    words = now.known_words
     return all((name in words) == had for name, had in before.names.items()) and all(
-        _ask(now, f"{kind} {question}") == answer
+        now.ask(kind, about) == answer
         for kind in _ASKED_OF_A_FILE
-        for question, answer in before.answers.get(kind, {}).items()
+        for about, answer in before.answers.get(kind, {}).items()
     )
 
 
-def _ask(whom: SourceFacts | Unit, question: str) -> Any:
-    """Asks a file or a unit again what it was asked."""
+def _asked_again(unit: Unit, question: str) -> Any:
+    """Asks a unit again what one was asked; that it was asked as a whole is compared elsewhere."""
     kind, _, about = question.partition(" ")
-    if question in _MARKS:
-        return True  # that it was asked; the answer is compared elsewhere
-    if kind == "has":
-        return whom.has(about)
-    if isinstance(whom, Unit) and kind in {"hands", "calls", "names"}:
-        name = about.rpartition(" ")[2]
-        if kind == "hands":
-            return whom.hands_on_any([name])
-        return whom.calls(name) if kind == "calls" else whom.names(name)
-    if isinstance(whom, SourceFacts) and kind in {"lower", "word", "renamed"}:
-        if kind == "lower":
-            return whom.has_in_any_case(about)
-        return about in whom.words if kind == "word" else whom.renamed
-    flags, _, pattern = about.partition(":")
-    compiled = re.compile(pattern, int(flags))
-    return whom.search(compiled) if kind == "search" else whom.findall(compiled)
+    return True if question in _WHOLE else unit.ask(kind, about)

@@ -31,7 +31,7 @@ def cut(source: SourceFacts) -> tuple[Unit, ...]:
             warnings.simplefilter("ignore")
             tree = ast.parse(source.text)
     except (RecursionError, MemoryError):
-        source.note(1, TOO_DEEP)
+        source.refuse(1, TOO_DEEP)
         return ()
     except (SyntaxError, ValueError) as error:
         return _cut_by_libcst(source, error)
@@ -89,16 +89,16 @@ def _cut_by_libcst(source: SourceFacts, refused: BaseException) -> tuple[Unit, .
     from rltel_lint.facts.lower import lower as lower_by_libcst
 
     if _depth(source.text) > _MOST_BRACKETS:
-        source.note(1, TOO_DEEP)
+        source.refuse(1, TOO_DEEP)
         return ()
     try:
         lowered = lower_by_libcst(source.text)
     except RecursionError:
-        source.note(1, TOO_DEEP)
+        source.refuse(1, TOO_DEEP)
         return ()
     except Exception:
         line = refused.lineno if isinstance(refused, SyntaxError) else None
-        source.note(line or 1, reason(refused))
+        source.refuse(line or 1, reason(refused))
         return ()
     return tuple(
         Unit(

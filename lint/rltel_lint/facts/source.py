@@ -14,23 +14,22 @@ from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from sys import intern
-from typing import Any, TypeVar
+from typing import Any
 
+from rltel_lint.facts.asking import Answer, Asked, as_lists
 from rltel_lint.facts.cutting import cut
-from rltel_lint.facts.lookups import FileLookups, pattern_key
+from rltel_lint.facts.lookups import FileLookups
 from rltel_lint.facts.occurrences import words_in
 from rltel_lint.facts.problems import SyntaxProblem
 from rltel_lint.facts.store import FactStore, text_key
-from rltel_lint.facts.units import Unit, as_lists, unit_of, values_of
-
-_Answer = TypeVar("_Answer")
+from rltel_lint.facts.units import Unit, unit_of, values_of
 
 _FOREIGN_LETTER = re.compile(r"[^\W\x00-\x7f]")
 _BEFORE_AS = re.compile(r"(\w+)\s*$")
 _AFTER_AS = re.compile(r"\s*(\w+)")
 
 
-class SourceFacts:
+class SourceFacts(Asked):
     """The index of one Python file.
 
     Args:
@@ -79,14 +78,14 @@ class SourceFacts:
         lookups = self.store.lookups
         return None if lookups is None else lookups.file(self.path, self.key)
 
-    def note(self, line: int, message: str) -> None:
+    def refuse(self, line: int, message: str) -> None:
         """Remembers that something at this line could not be read."""
         problem = SyntaxProblem(line, message)
         if problem not in self.problems:
             self.problems.append(problem)
 
     @cached_property
-    def plain(self) -> str:
+    def known_plain(self) -> str:
         """The text for searching, as long as the text itself: no dash, arrow or emoji is in it.
 
         One of them makes Python store a text, and search it, with two or four bytes a character.
@@ -98,51 +97,36 @@ class SourceFacts:
         return text.encode("ascii", "replace").decode("ascii")
 
     @cached_property
-    def words(self) -> frozenset[str]:
+    def known_words(self) -> frozenset[str]:
         """Every word in the text, those in strings and comments too."""
-        return frozenset(words_in(self.plain))
-
-    def has(self, text: str) -> bool:
-        """Whether this stands anywhere in the text."""
-        return self._answer("has", text, lambda: self._has(text))
-
-    def _has(self, text: str) -> bool:
-        return text in (self.plain if text.isascii() else self.text)
+        return frozenset(words_in(self.known_plain))
 
     def has_in_any_case(self, text: str) -> bool:
         """Whether this, in ASCII and lower case, stands in the text in any case."""
-        return self._answer("lower", text, lambda: text in self._lower)
+        return self.note("lower", text, lambda: text in self._lower)
 
     @cached_property
     def _lower(self) -> str:
-        return self.plain.lower()
+        return self.known_plain.lower()
 
-    def search(self, pattern: re.Pattern[str]) -> bool:
-        """Whether something in the text matches."""
-        key = pattern_key(pattern)
-        return self._answer("search", key, lambda: pattern.search(self._for(pattern)) is not None)
+    def note(self, kind: str, about: str, find: Callable[[], Answer]) -> Answer:
+        """Returns the answer to a question, and notes both; see :class:`Asked`."""
+        return find() if self._looked is None else self._looked.answer(kind, about, find)
 
-    def findall(self, pattern: re.Pattern[str]) -> list[Any]:
-        """Returns what ``pattern.findall`` does; lists in place of tuples."""
-        key = pattern_key(pattern)
-        return self._answer("findall", key, lambda: as_lists(pattern.findall(self._for(pattern))))
-
-    def _for(self, pattern: re.Pattern[str]) -> str:
-        return self.plain if pattern.pattern.isascii() else self.text
-
-    def answer_of(
-        self, unit: Unit, kind: str, question: str, find: Callable[[], _Answer]
-    ) -> _Answer:
-        """Returns an answer that one of the units gives; see :class:`FileLookups`."""
+    def note_of(self, unit: Unit, question: str, find: Callable[[], Answer]) -> Answer:
+        """Returns the answer to what one of the units is asked, and notes both."""
         if self._looked is None:
             return find()
-        asked = intern(f"{kind} {question}")  # of many units
-        return self._looked.answer(str(self._places[unit]), asked, find)
+        # Many units are asked the same, so the questions are one object.
+        return self._looked.answer(str(self._places[unit]), intern(question), find)
 
-    def note_asked(self, unit: Unit, what: str) -> None:
-        """Notes that an outcome depends on something of a unit as a whole."""
-        if self._looked is not None:
-            self._looked.answer(str(self._places[unit]), what, _yes)
+    def ask(self, kind: str, about: str) -> Any:
+        """Asks again what was noted of the text."""
+        if kind == "renamed":
+            return self.renamed
+        if kind in {"lower", "word"}:
+            return self.has_in_any_case(about) if kind == "lower" else self._has_word(about)
+        return super().ask(kind, about)
 
     def excerpt(self, first: int, last: int) -> list[str]:
         """Returns lines of the text.
@@ -154,16 +138,13 @@ class SourceFacts:
         if self._looked is not None:
             for unit in self._units:
                 if unit.first <= last and first <= unit.last:
-                    self.note_asked(unit, "text")
+                    unit.note_as_a_whole("text")
         return self.known_lines[first - 1 : last]
-
-    def _answer(self, kind: str, question: str, find: Callable[[], _Answer]) -> _Answer:
-        return find() if self._looked is None else self._looked.answer(kind, question, find)
 
     @cached_property
     def renamed(self) -> list[list[str]]:
         """Every ``name as alias`` in the text."""
-        return self._answer("renamed", "", lambda: as_lists(_renamed(self.plain)))
+        return self.note("renamed", "", lambda: as_lists(_renamed(self.known_plain)))
 
     @cached_property
     def aliases(self) -> Mapping[str, frozenset[str]]:
@@ -183,7 +164,7 @@ class SourceFacts:
         return all(self._has_word(w) if w.isidentifier() else self.has(w) for w in words)
 
     def _has_word(self, word: str) -> bool:
-        return self._answer("word", word, lambda: word in self.words)
+        return self.note("word", word, lambda: word in self.known_words)
 
     def units_with(self, word: str) -> Sequence[Unit]:
         """Returns the units whose text has this name as a whole, in order."""
@@ -220,7 +201,7 @@ class SourceFacts:
     @property
     def lines(self) -> list[str]:
         """The source lines, without line ends."""
-        self._answer("text", "", _yes)
+        self.note("text", "", _yes)
         return self.known_lines
 
     @cached_property
@@ -241,7 +222,7 @@ class SourceFacts:
     @cached_property
     def units(self) -> tuple[Unit, ...]:
         """The top-level statements, in order."""
-        self._answer("units asked for", "", _yes)
+        self.note("cut", "", _yes)
         index = self.kept.index(self.key)
         if index is not None:
             try:
@@ -265,7 +246,7 @@ class SourceFacts:
     @property
     def bound(self) -> Collection[str]:
         """Every name that is bound at module level, as to guess which one was meant."""
-        self._answer("bound", "", _yes)
+        self.note("bound", "", _yes)
         return self.bindings.keys()
 
     def all_units(self) -> Iterator[Unit]:

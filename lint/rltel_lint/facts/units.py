@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from rltel_lint.facts import nodes as n
+from rltel_lint.facts.asking import Answer, Asked
 from rltel_lint.facts.calling import Calling, calls_name, names_only, read_calling
 from rltel_lint.facts.codec import decode, encode
-from rltel_lint.facts.lookups import pattern_key
 from rltel_lint.facts.lower_ast import lower
 from rltel_lint.facts.problems import TOO_DEEP, reason
 from rltel_lint.facts.store import text_key
@@ -20,7 +19,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(eq=False)
-class Unit:
+class Unit(Asked):
     """A top-level statement, or one member of a top-level class.
 
     Attributes:
@@ -64,67 +63,53 @@ class Unit:
     @property
     def known_plain(self) -> str:
         """The source lines for searching, where no outcome depends on it."""
-        text = self.source.plain[self.span]
+        text = self.source.known_plain[self.span]
         return text if text.endswith("\n") else f"{text}\n"
 
-    def has(self, text: str) -> bool:
-        """Whether this stands anywhere in the unit."""
-        return self.source.answer_of(self, "has", text, lambda: self._has(text))
+    def note(self, kind: str, about: str, find: Callable[[], Answer]) -> Answer:
+        """Returns the answer to a question, and notes both; see :class:`Asked`."""
+        return self.source.note_of(self, f"{kind} {about}", find)
 
-    def _has(self, text: str) -> bool:
-        return text in (self.known_plain if text.isascii() else self.text)
+    def note_as_a_whole(self, what: str) -> None:
+        """Notes that an outcome depends on something of the unit as a whole."""
+        self.source.note_of(self, what, _yes)
 
-    def search(self, pattern: re.Pattern[str]) -> bool:
-        """Whether something in the unit matches."""
-        key = pattern_key(pattern)
-        return self.source.answer_of(
-            self, "search", key, lambda: pattern.search(self._for(pattern)) is not None
-        )
-
-    def findall(self, pattern: re.Pattern[str]) -> list[Any]:
-        """Returns what ``pattern.findall`` does; lists in place of tuples."""
-        key = pattern_key(pattern)
-        return self.source.answer_of(
-            self, "findall", key, lambda: as_lists(pattern.findall(self._for(pattern)))
-        )
-
-    def _for(self, pattern: re.Pattern[str]) -> str:
-        return self.known_plain if pattern.pattern.isascii() else self.text
+    def ask(self, kind: str, about: str) -> Any:
+        """Asks again what was noted."""
+        if kind == "hands-on":
+            return self.hands_on_any([about])
+        if kind in {"calls", "names"}:
+            return self.calls(about) if kind == "calls" else self.names(about)
+        return super().ask(kind, about)
 
     @property
     def defines(self) -> frozenset[str]:
         """The functions that are defined in the unit, nested ones too."""
-        self.source.note_asked(self, "defines")
+        self.note_as_a_whole("defines")
         return self.known_calling.defines
 
     @property
     def hands_on(self) -> frozenset[str]:
         """Names that the text of the unit may call, pass on, or decorate with."""
-        self.source.note_asked(self, "hands on")
+        self.note_as_a_whole("hands-on")
         return self.known_calling.hands_on
 
     # Ask these for a name only where ``units_with`` has said that the unit has it, or an alias.
 
     def calls(self, name: str) -> bool:
         """Whether the text of the unit calls something of a name."""
-        return self.source.answer_of(
-            self, "calls", name, lambda: calls_name(name, self.known_plain)
-        )
+        return self.note("calls", name, lambda: calls_name(name, self.known_plain))
 
     def names(self, name: str) -> bool:
         """Whether the text of the unit may import or assign a name under another one."""
-        return self.source.answer_of(
-            self, "names", name, lambda: names_only(name, self.known_plain)
-        )
+        return self.note("names", name, lambda: names_only(name, self.known_plain))
 
     def hands_on_any(self, names: Iterable[str]) -> bool:
         """Whether one of the names is in :attr:`hands_on`."""
         return any(self._hands_on(name) for name in names)
 
     def _hands_on(self, name: str) -> bool:
-        return self.source.answer_of(
-            self, "hands on", name, lambda: name in self.known_calling.hands_on
-        )
+        return self.note("hands-on", name, lambda: name in self.known_calling.hands_on)
 
     @property
     def known_calling(self) -> Calling:
@@ -158,7 +143,7 @@ class Unit:
         return text_key(f"{kind}\n{self.text}")
 
     def _lower(self) -> tuple[n.Stmt, ...]:
-        self.source.note_asked(self, "statements")
+        self.note_as_a_whole("statements")
         kept, key = self.source.kept, self.key
         values = kept.lowered(key)
         if values is not None:
@@ -183,10 +168,10 @@ class Unit:
         try:
             lowered = lower(text, line_offset=offset)
         except (RecursionError, MemoryError):
-            self.source.note(self.first, TOO_DEEP)
+            self.source.refuse(self.first, TOO_DEEP)
             return ()
         except Exception as error:
-            self.source.note(self.first, reason(error))
+            self.source.refuse(self.first, reason(error))
             return ()
         if self.indented:
             holder = lowered[0]
@@ -268,9 +253,8 @@ def unit_of(source: SourceFacts, values: list[Any]) -> Unit:
     )
 
 
-def as_lists(found: Iterable[Any]) -> list[Any]:
-    """Returns what a pattern has found, as JSON knows it."""
-    return [list(one) if isinstance(one, tuple) else one for one in found]
+def _yes() -> bool:
+    return True
 
 
 def _joined(names: Iterable[str]) -> str:

@@ -54,7 +54,7 @@ class ModuleTable:
         """For every name in the texts, the modules that have it."""
         found: defaultdict[str, list[Module]] = defaultdict(list)
         for module in self.modules.values():
-            for word in module.facts.words:
+            for word in module.facts.known_words:
                 found[word].append(module)
         return found
 
@@ -93,13 +93,13 @@ class ModuleTable:
             found = [
                 module
                 for path, module in self.modules.items()
-                if (path in kept if is_known[path] else name in module.facts.words)
+                if (path in kept if is_known[path] else name in module.facts.known_words)
             ]
         else:
             found = [
                 module
                 for module in self.modules.values()
-                if name in module.facts.plain and name in module.facts.words
+                if name in module.facts.known_plain and name in module.facts.known_words
             ]
         if lookups is not None:
             lookups.note_name(name, [module.path for module in found])

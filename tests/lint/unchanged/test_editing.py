@@ -178,6 +178,19 @@ def test_what_is_kept_of_the_edited_file_is_gone(
     assert len(times) == 1
 
 
+def test_rules_see_no_text_but_by_questions() -> None:
+    """What is seen without a question would make an outcome stale."""
+    unasked = re.compile(r"\.known_(?:plain|words|lines|calling)\b|\b(?:facts|unit)\.text\b")
+    package = Path(store.__file__).parents[1]
+    files = [path for folder in ("project", "rules") for path in (package / folder).rglob("*.py")]
+    assert len(files) > 100
+    found = {path.name: unasked.findall(path.read_text()) for path in files}
+    assert {name: texts for name, texts in found.items() if texts} == {
+        # It notes the names itself.
+        "modules.py": [".known_words", ".known_words", ".known_plain", ".known_words"],
+    }
+
+
 # -- any edit of a real project ---------------------------------------------------------
 
 
